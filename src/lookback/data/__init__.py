@@ -1,0 +1,47 @@
+"""Text in: corpora, tokenizers, batches.
+
+Names are imported when first asked for, so that `from lookback.data import Tokenizer` does not wait for torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lookback.data.batching import Batch, BucketBatchSampler, Sentences, Sources, encode_sources
+    from lookback.data.corpus import SPLITS, Corpus
+    from lookback.data.datamodule import TranslationData, fingerprint
+    from lookback.data.tokenizer import Tokenizer, train_word_tokenizer
+
+_MODULES = {
+    "SPLITS": "corpus",
+    "Batch": "batching",
+    "BucketBatchSampler": "batching",
+    "Corpus": "corpus",
+    "Sentences": "batching",
+    "Sources": "batching",
+    "Tokenizer": "tokenizer",
+    "TranslationData": "datamodule",
+    "encode_sources": "batching",
+    "fingerprint": "datamodule",
+    "train_word_tokenizer": "tokenizer",
+}
+
+__all__ = [
+    "SPLITS",
+    "Batch",
+    "BucketBatchSampler",
+    "Corpus",
+    "Sentences",
+    "Sources",
+    "Tokenizer",
+    "TranslationData",
+    "encode_sources",
+    "fingerprint",
+    "train_word_tokenizer",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
