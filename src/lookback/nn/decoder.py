@@ -1,0 +1,238 @@
+"""The decoder: from a Memory and the words so far to the vector that predicts the next word.
+
+One recurrence (``_recur``) decides in which order the decoder looks and moves; ``step`` uses it one word at a time in search,
+``unroll`` for a whole known target in training. All tensors carry an axis ``n`` after the batch: the hypotheses of a beam
+in search, one in training.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from lookback.nn.attention import Attention, Reader
+from lookback.nn.memory import Memory
+from lookback.nn.readout import READOUTS
+from lookback.nn.recurrence import Recurrence
+from lookback.symbols import PAD
+
+QUERIES = ("previous", "current")
+ENTRIES = ("init", "step", "readout")
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """All that a decoder remembers between two steps; the one thing to reorder when a search reorders its hypotheses."""
+
+    recurrent: Float[Tensor, "batch n layers state"]
+    feed: Float[Tensor, "batch n readout"] | None
+
+    def reorder(self, index: Int[Tensor, "batch m"]) -> "DecoderState":
+        """The state of hypotheses ``index[b]`` of each sentence."""
+        rows = torch.arange(len(index), device=index.device).unsqueeze(1)
+        return replace(
+            self,
+            recurrent=self.recurrent[rows, index],
+            feed=None if self.feed is None else self.feed[rows, index],
+        )
+
+
+class RecurrentDecoder(nn.Module):
+    """A recurrent language model of the target that may look back at the source.
+
+    query: ``previous``: attend with s_{i-1}, then update, s_i = RNN(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015);
+        ``current``: update, then attend with h_t (Luong et al. 2015). The querying state is also what the readout reads.
+    input_feeding: the last readout vector is an input of the recurrence (Luong et al. 2015, § 3.3); needs ``query=current``.
+    context_to: where the source enters (Britz et al. 2017, § 4.6): ``init``: s_0 = tanh(W_s h), h the encoder's final state
+        that stands last (the backward state at position 1); without it s_0 = 0. ``step``: the context is an input of the
+        recurrence; with ``query=current`` a context that looks back is not known before the update, and enters only through
+        input_feeding, as in Luong et al. ``readout``: the context is an input of the readout.
+    readout: ``maxout``, ``attentional`` or ``linear``, of ``readout_size``.
+    tie_embeddings: the vocabulary projection is the target embedding; needs ``readout_size == embedding_size``.
+    residual: layer l > 1 adds its input to its output.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        attention: Attention,
+        init_size: int,
+        embedding_size: int,
+        hidden_size: int,
+        readout_size: int,
+        cell: str = "gru",
+        layers: int = 1,
+        query: str = "previous",
+        input_feeding: bool = False,
+        context_to: Sequence[str] = ENTRIES,
+        readout: str = "maxout",
+        tie_embeddings: bool = False,
+        residual: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        unknown = [entry for entry in context_to if entry not in ENTRIES]
+        if unknown or not context_to:
+            raise ValueError(f"context_to={list(context_to)}: expected one or more of {', '.join(ENTRIES)}")
+        if query not in QUERIES:
+            raise ValueError(f"query={query!r}: expected one of {', '.join(QUERIES)}")
+        if readout not in READOUTS:
+            raise ValueError(f"readout={readout!r}: expected one of {', '.join(READOUTS)}")
+        if layers < 1:
+            raise ValueError(f"layers={layers}: expected 1 or more")
+        if input_feeding and query != "current":
+            raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")
+        if tie_embeddings and readout_size != embedding_size:
+            raise ValueError(
+                f"tie_embeddings=True needs readout_size == embedding_size, but readout_size={readout_size} and "
+                f"embedding_size={embedding_size}"
+            )
+        if attention.query_size != hidden_size:
+            raise ValueError(f"hidden_size={hidden_size}: the attention expects queries of size {attention.query_size}")
+        self.attention = attention
+        self.query = query
+        self.input_feeding = input_feeding
+        self.context_to = tuple(context_to)
+        self.residual = residual
+        self.embedding_size = embedding_size
+
+        context_size = attention.memory_size
+        self.fixed_enters_step = "step" in context_to and not attention.looks_back
+        self.context_enters_step = "step" in context_to and attention.looks_back and query == "previous"
+        self.needs_loop = self.context_enters_step or input_feeding
+
+        self.embedding = nn.Embedding(vocabulary_size, embedding_size, padding_idx=PAD)
+        extra_size = readout_size if input_feeding else 0
+        if self.fixed_enters_step or self.context_enters_step:
+            extra_size += context_size
+        self.layers = nn.ModuleList(
+            Recurrence(embedding_size + extra_size if layer == 0 else hidden_size, hidden_size, cell)
+            for layer in range(layers)
+        )
+        state_size = self.layers[0].state_size
+        self.initial = nn.Linear(init_size, layers * state_size) if "init" in context_to else None
+        self.readout = READOUTS[readout](
+            hidden_size, embedding_size, context_size if "readout" in context_to else 0, readout_size
+        )
+        self.vocabulary = nn.Linear(readout_size, vocabulary_size)
+        if tie_embeddings:
+            self.vocabulary.weight = self.embedding.weight
+        self.dropout = nn.Dropout(dropout)
+
+    def start(self, memory: Memory) -> DecoderState:
+        """The state before the first word, n = 1."""
+        batch, (layers, size) = len(memory.states), (len(self.layers), self.layers[0].state_size)
+        if self.initial is None:
+            recurrent = memory.states.new_zeros(batch, 1, layers, size)
+        else:
+            recurrent = torch.tanh(self.initial(memory.final[:, -1])).view(batch, 1, layers, size)
+        feed = memory.states.new_zeros(batch, 1, self.vocabulary.in_features) if self.input_feeding else None
+        return DecoderState(recurrent, feed)
+
+    def step(
+        self, state: DecoderState, words: Int[Tensor, "batch n"], reader: Reader
+    ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
+        """Read one word a hypothesis: the next state, the vector that predicts the next word, and the weights α."""
+        embedded = self.dropout(self.embedding(words))
+        recurrent, query, context, weights = self._recur(state, self._word_gates(embedded, reader), reader)
+        vector = self.dropout(self.readout(query, embedded, context))
+        return DecoderState(recurrent, vector if self.input_feeding else None), vector, weights
+
+    def unroll(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        """Read a known target <s> w_1 … w_{T-1}: the vectors that predict w_1 … w_T, and the weights α.
+
+        What does not wait for the previous step is computed for all steps at once: keys, the words' part of the gates, the
+        readout; and, where the recurrence does not see a context that looks back, the recurrence and the attention too.
+        """
+        reader = self.attention.over(memory)
+        state = self.start(memory)
+        embedded = self.dropout(self.embedding(words))
+        if not self.needs_loop:
+            queries = self._queries_at_once(embedded, state, reader)
+            contexts, weights = reader(queries)
+            return self.dropout(self.readout(queries, embedded, contexts)), weights
+
+        # unbind, not indexing: its backward is one stack, where each index would add into a tensor of the full size
+        word_gates = self._word_gates(embedded, reader).unsqueeze(2).unbind(1)
+        embedded_words = embedded.unsqueeze(2).unbind(1)
+        queries, contexts, weights, vectors = [], [], [], []
+        for gates, word in zip(word_gates, embedded_words, strict=True):
+            recurrent, query, context, looked = self._recur(state, gates, reader)
+            vector = self.dropout(self.readout(query, word, context)) if self.input_feeding else None
+            state = DecoderState(recurrent, vector)
+            queries.append(query)
+            contexts.append(context)
+            weights.append(looked)
+            vectors.append(vector)
+        looked = torch.cat(weights, dim=1)
+        if self.input_feeding:
+            return torch.cat(vectors, dim=1), looked
+        return self.dropout(self.readout(torch.cat(queries, dim=1), embedded, torch.cat(contexts, dim=1))), looked
+
+    def logits(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
+        """Scores of the next word, before the softmax."""
+        return self.vocabulary(vectors)
+
+    def _recur(
+        self, state: DecoderState, gates: Float[Tensor, "batch n gates"], reader: Reader
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """One step of the recurrence: the new recurrent state, the query, its context and its weights."""
+        if self.query == "previous":
+            query = self._output(state.recurrent)
+            context, weights = reader(query)
+            if self.context_enters_step:
+                gates = gates + self.layers[0].gates(context, first=self.embedding_size, bias=False)
+            return self._advance(state.recurrent, gates), query, context, weights
+        if state.feed is not None:
+            first = self.layers[0].network.input_size - state.feed.shape[-1]
+            gates = gates + self.layers[0].gates(state.feed, first=first, bias=False)
+        recurrent = self._advance(state.recurrent, gates)
+        query = self._output(recurrent)
+        return recurrent, query, *reader(query)
+
+    def _advance(
+        self, recurrent: Float[Tensor, "batch n layers state"], gates: Float[Tensor, "batch n gates"]
+    ) -> Float[Tensor, "batch n layers state"]:
+        states = []
+        output = None
+        for depth, (layer, state) in enumerate(zip(self.layers, recurrent.unbind(2), strict=True)):
+            if output is not None:
+                gates = layer.gates(self.dropout(output))
+            state = layer.step(gates, state)
+            hidden = layer.hidden(state)
+            output = hidden + output if self.residual and depth > 0 else hidden
+            states.append(state)
+        return torch.stack(states, dim=2)
+
+    def _output(self, recurrent: Float[Tensor, "batch n layers state"]) -> Float[Tensor, "batch n hidden"]:
+        """The top layer's output: its h, or the sum over layers where each adds its input to its output."""
+        hidden = self.layers[-1].hidden(recurrent)
+        return hidden.sum(2) if self.residual else hidden[:, :, -1]
+
+    def _word_gates(self, embedded: Tensor, reader: Reader) -> Tensor:
+        """What is known of the first layer's gates before any step: the word's part, and a fixed context's."""
+        gates = self.layers[0].gates(embedded)
+        if self.fixed_enters_step:
+            fixed, _ = reader(embedded[:, :1])
+            gates = gates + self.layers[0].gates(fixed, first=self.embedding_size, bias=False)
+        return gates
+
+    def _queries_at_once(
+        self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState, reader: Reader
+    ) -> Float[Tensor, "batch time hidden"]:
+        """All queries, where no step of the recurrence waits for a context."""
+        inputs = embedded
+        if self.fixed_enters_step:
+            inputs = torch.cat([embedded, reader(embedded)[0]], dim=-1)
+        for depth, (layer, start) in enumerate(zip(self.layers, state.recurrent.squeeze(1).unbind(1), strict=True)):
+            outputs = layer.unroll(inputs, start)
+            outputs = outputs + inputs if self.residual and depth > 0 else outputs
+            inputs = self.dropout(outputs)
+        if self.query == "current":
+            return outputs
+        return torch.cat([self._output(state.recurrent), outputs[:, :-1]], dim=1)

@@ -1,0 +1,96 @@
+"""The encoder: source words in, a Memory out."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from lookback.nn.memory import Memory, length_mask
+from lookback.nn.recurrence import Recurrence
+from lookback.symbols import PAD
+
+DIRECTIONS = {"both": (False, True), "forward": (False,), "backward": (True,)}
+
+
+class RecurrentEncoder(nn.Module):
+    """A stack of recurrent layers over the source (Bahdanau et al. 2015, App. A.2.1, where it has one layer and both directions).
+
+    direction: ``both``; ``forward``; or ``backward``, which reads x_S … x_1: the reversed source of Sutskever et al. 2014.
+        States are always given in the order of the source, so an alignment means the same whatever the direction.
+    residual: layer l > 1 adds its input to its output (Wu et al. 2016, eq. 4): s^l = RNN^l(s^{l-1}) + s^{l-1}.
+    dropout: share of values dropped from the embeddings and between layers, in training.
+
+    memory_size is the size of a memory state: ``hidden_size`` a direction.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        embedding_size: int,
+        hidden_size: int,
+        cell: str = "gru",
+        layers: int = 1,
+        direction: str = "both",
+        residual: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if direction not in DIRECTIONS:
+            raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}")
+        if layers < 1:
+            raise ValueError(f"layers={layers}: expected 1 or more")
+        self.reversals = DIRECTIONS[direction]
+        self.residual = residual
+        self.memory_size = hidden_size * len(self.reversals)
+        self.embedding = nn.Embedding(vocabulary_size, embedding_size, padding_idx=PAD)
+        self.layers = nn.ModuleList(
+            nn.ModuleList(
+                Recurrence(embedding_size if layer == 0 else self.memory_size, hidden_size, cell)
+                for _ in self.reversals
+            )
+            for layer in range(layers)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]) -> Memory:
+        """Encode padded sentences of true ``lengths`` (≥ 1, end mark included).
+
+        One-way kernels with the reversal done by a gather give what packed sequences give, at a fraction of their time on
+        the CPU: padding stands after the sentence in either reading order, so no real position ever sees it.
+        """
+        mask = length_mask(lengths, source.shape[1])
+        backward = _reversal(lengths, source.shape[1])
+        states = self.dropout(self.embedding(source))
+        for depth, directions in enumerate(self.layers):
+            outputs = []
+            for recurrence, is_reversed in zip(directions, self.reversals, strict=True):
+                start = states.new_zeros(states.shape[0], recurrence.state_size)
+                if is_reversed:
+                    outputs.append(_gather(recurrence.unroll(_gather(states, backward), start), backward))
+                else:
+                    outputs.append(recurrence.unroll(states, start))
+            layer = torch.cat(outputs, dim=-1)
+            if depth > 0:
+                layer = layer + states if self.residual else layer
+            states = self.dropout(layer) if depth < len(self.layers) - 1 else layer
+        states = states * mask.unsqueeze(-1)
+
+        by_direction = states.unflatten(-1, (len(self.reversals), -1))
+        rows = torch.arange(len(lengths), device=lengths.device)
+        final = [
+            by_direction[:, 0, k] if is_reversed else by_direction[rows, lengths - 1, k]
+            for k, is_reversed in enumerate(self.reversals)
+        ]
+        return Memory(states, mask, torch.stack(final, dim=1))
+
+
+def _reversal(lengths: Int[Tensor, "batch"], size: int) -> Int[Tensor, "batch size"]:
+    """Positions that read each sentence backwards and leave its padding where it is. Its own inverse."""
+    positions = torch.arange(size, device=lengths.device).expand(len(lengths), size)
+    mirrored = lengths.unsqueeze(1) - 1 - positions
+    return torch.where(mirrored >= 0, mirrored, positions)
+
+
+def _gather(
+    values: Float[Tensor, "batch time size"], positions: Int[Tensor, "batch time"]
+) -> Float[Tensor, "batch time size"]:
+    return values.gather(1, positions.unsqueeze(-1).expand_as(values))

@@ -1,0 +1,32 @@
+"""First values of the weights, as Bahdanau et al. 2015 (App. B.1) choose them."""
+
+import torch
+from torch import nn
+
+from lookback.nn.attention import AdditiveAttention
+from lookback.nn.recurrence import Recurrence
+
+
+def initialize(model: nn.Module, deviation: float = 0.01, attention_deviation: float = 0.001) -> None:
+    """Set every parameter of ``model`` from the torch seed.
+
+    Recurrent matrices are orthogonal, one a gate; the additive attention's two matrices are normal with
+    ``attention_deviation`` and its v is 0, so that attention starts even over the source; every other matrix is normal with
+    ``deviation``; biases are 0.
+    """
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=deviation)
+            else:
+                nn.init.zeros_(parameter)
+        for module in model.modules():
+            if isinstance(module, Recurrence):
+                for gate in module.network.weight_hh_l0.split(module.hidden_size):
+                    nn.init.orthogonal_(gate)
+            elif isinstance(module, AdditiveAttention):
+                nn.init.normal_(module.from_query.weight, std=attention_deviation)
+                nn.init.normal_(module.from_memory.weight, std=attention_deviation)
+                nn.init.zeros_(module.energy.weight)
+            elif isinstance(module, nn.Embedding) and module.padding_idx is not None:
+                module.weight[module.padding_idx] = 0

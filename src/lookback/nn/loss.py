@@ -1,0 +1,88 @@
+"""The loss of a large vocabulary without its logits: projection and cross-entropy by chunks of rows.
+
+B·T·V logits are by far the largest tensor of a training step. Here one chunk of them lives at a time: its loss and its
+gradient (softmax − target, in closed form) are taken at once in the forward pass, and only the gradients of the inputs are
+kept. ``torch.nn.functional.linear_cross_entropy`` does the like in newer releases, but gives no unsmoothed loss beside the
+smoothed one, which perplexity needs.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+CHUNK_VALUES = 4_000_000
+"""Logits alive at a time: 16 MB in float32."""
+
+
+class TokenLoss(NamedTuple):
+    """Sums over the target tokens of a batch, in nats.
+
+    loss: what training minimises: cross-entropy with the smoothed target.
+    nll: negative log-likelihood, unsmoothed: what perplexity is made of. Carries no gradient.
+    tokens: how many.
+    """
+
+    loss: Float[Tensor, ""]
+    nll: Float[Tensor, ""]
+    tokens: int
+
+
+def projected_cross_entropy(
+    vectors: Float[Tensor, "rows readout"],
+    weight: Float[Tensor, "vocabulary readout"],
+    bias: Float[Tensor, "vocabulary"],
+    targets: Int[Tensor, "rows"],
+    smoothing: float = 0.0,
+) -> TokenLoss:
+    """Cross-entropy of softmax(vectors · weightᵀ + bias) against ``targets``, summed over rows.
+
+    smoothing: ε of Szegedy et al. 2016, § 7: the target is 1 − ε on the right word plus ε / V on every word.
+    """
+    loss, nll = _ProjectedCrossEntropy.apply(vectors, weight, bias, targets, smoothing)
+    return TokenLoss(loss, nll, len(targets))
+
+
+class _ProjectedCrossEntropy(Function):
+    @staticmethod
+    def forward(
+        ctx: Any, vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        wants_gradient = any(ctx.needs_input_grad[:3])
+        # sums in float32 at least, even where autocast makes the products bfloat16
+        wide = torch.promote_types(vectors.dtype, torch.float32)
+        loss, nll = vectors.new_zeros((), dtype=wide), vectors.new_zeros((), dtype=wide)
+        if wants_gradient:
+            d_vectors, d_weight, d_bias = torch.empty_like(vectors), torch.zeros_like(weight), torch.zeros_like(bias)
+        rows = max(1, CHUNK_VALUES // len(weight))
+        for start in range(0, len(vectors), rows):
+            part = slice(start, start + rows)
+            log_probabilities = F.log_softmax(F.linear(vectors[part], weight, bias).to(wide), dim=-1)
+            right = targets[part].unsqueeze(1)
+            part_nll = -log_probabilities.gather(1, right).sum()
+            nll += part_nll
+            loss += part_nll if smoothing == 0 else (1 - smoothing) * part_nll - smoothing * log_probabilities.mean(1).sum()
+            if wants_gradient:
+                d_logits = log_probabilities.exp_()
+                d_logits.scatter_add_(1, right, torch.full_like(right, smoothing - 1, dtype=wide))
+                if smoothing:
+                    d_logits -= smoothing / len(weight)
+                d_vectors[part] = d_logits.to(weight.dtype) @ weight
+                d_weight += (d_logits.to(vectors.dtype).t() @ vectors[part]).to(weight.dtype)
+                d_bias += d_logits.sum(0).to(bias.dtype)
+        if wants_gradient:
+            ctx.save_for_backward(d_vectors, d_weight, d_bias)
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        d_vectors, d_weight, d_bias = ctx.saved_tensors
+        # in the tensors' own types: a float32 scale would widen a bfloat16 gradient
+        scale = [d_loss.to(gradient.dtype) for gradient in (d_vectors, d_weight, d_bias)]
+        return d_vectors * scale[0], d_weight * scale[1], d_bias * scale[2], None, None

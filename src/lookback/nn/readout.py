@@ -1,0 +1,76 @@
+"""Readouts: from the querying state, the previous word and the context to the vector that predicts the next word."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class Readout(nn.Module):
+    """t = f(U s + V y + C c), a linear map of each part and what a subclass makes of their sum.
+
+    context_size is 0 where the context does not enter the readout (``decoder.context_to`` lacks ``readout``).
+    """
+
+    uses_embedding = True
+
+    def __init__(self, query_size: int, embedding_size: int, context_size: int, size: int) -> None:
+        super().__init__()
+        width = self.width(size)
+        self.from_query = nn.Linear(query_size, width)
+        self.from_embedding = nn.Linear(embedding_size, width, bias=False) if self.uses_embedding else None
+        self.from_context = nn.Linear(context_size, width, bias=False) if context_size else None
+
+    @staticmethod
+    def width(size: int) -> int:
+        """The size of the sum behind a readout of ``size``."""
+        return size
+
+    def activate(self, total: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch size"]:
+        raise NotImplementedError
+
+    def forward(
+        self,
+        query: Float[Tensor, "*batch query"],
+        embedded: Float[Tensor, "*batch embedding"],
+        context: Float[Tensor, "*batch context"],
+    ) -> Float[Tensor, "*batch size"]:
+        total = self.from_query(query)
+        if self.from_embedding is not None:
+            total = total + self.from_embedding(embedded)
+        if self.from_context is not None:
+            total = total + self.from_context(context)
+        return self.activate(total)
+
+
+class MaxoutReadout(Readout):
+    """t̃ = U s_{i-1} + V y_{i-1} + C c_i,  t_j = max(t̃_{2j-1}, t̃_{2j})  (Bahdanau et al. 2015, App. A.2.2)."""
+
+    @staticmethod
+    def width(size: int) -> int:
+        return 2 * size
+
+    def activate(self, total: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch size"]:
+        return total.unflatten(-1, (-1, 2)).amax(-1)
+
+
+class AttentionalReadout(Readout):
+    """h̃_t = tanh(W_c [c_t; h_t])  (Luong et al. 2015, eq. 5)."""
+
+    uses_embedding = False
+
+    def activate(self, total: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch size"]:
+        return torch.tanh(total)
+
+
+class LinearReadout(Readout):
+    """t = U s + V y + C c, with nothing after it."""
+
+    def activate(self, total: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch size"]:
+        return total
+
+
+READOUTS: dict[str, type[Readout]] = {
+    "maxout": MaxoutReadout,
+    "attentional": AttentionalReadout,
+    "linear": LinearReadout,
+}

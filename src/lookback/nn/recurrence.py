@@ -1,0 +1,71 @@
+"""One layer of a gated recurrent network, read in one direction: the part that encoder and decoder share.
+
+A state is one tensor whatever the cell, so nothing downstream asks which cell it is: ``h`` for a GRU, ``[h; c]`` for an LSTM.
+The weights live in ``torch.nn.GRU`` / ``torch.nn.LSTM``, whose kernels run a whole sequence at once; ``step`` applies the
+same weights to one position, from input gates that may have been computed for all positions beforehand.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+CELLS = ("gru", "lstm")
+
+
+class Recurrence(nn.Module):
+    """A GRU (Cho et al. 2014, in the variant that resets after the product, as cuDNN computes it) or an LSTM layer.
+
+    input_size, hidden_size: sizes of x_t and of h_t.
+    cell: ``gru`` or ``lstm``.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, cell: str = "gru") -> None:
+        super().__init__()
+        if cell not in CELLS:
+            raise ValueError(f"cell={cell!r}: expected one of {', '.join(CELLS)}")
+        self.cell = cell
+        self.hidden_size = hidden_size
+        self.state_size = hidden_size if cell == "gru" else 2 * hidden_size
+        kind = nn.GRU if cell == "gru" else nn.LSTM
+        self.network = kind(input_size, hidden_size, batch_first=True)
+
+    def hidden(self, state: Float[Tensor, "*batch state"]) -> Float[Tensor, "*batch hidden"]:
+        """The part of a state that others see: h."""
+        return state[..., : self.hidden_size]
+
+    def unroll(
+        self, inputs: Float[Tensor, "batch time input"], state: Float[Tensor, "batch state"]
+    ) -> Float[Tensor, "batch time hidden"]:
+        """h_1 … h_T of a whole sequence, from the state before its first position."""
+        state = state.unsqueeze(0).contiguous()
+        if self.cell == "gru":
+            return self.network(inputs, state)[0]
+        h, c = state.chunk(2, dim=-1)
+        return self.network(inputs, (h.contiguous(), c.contiguous()))[0]
+
+    def gates(
+        self, inputs: Float[Tensor, "*batch part"], first: int = 0, bias: bool = True
+    ) -> Float[Tensor, "*batch gates"]:
+        """What ``inputs`` add to the gates, where they are columns ``first …`` of x_t. The bias is to be added once."""
+        weight = self.network.weight_ih_l0[:, first : first + inputs.shape[-1]]
+        return F.linear(inputs, weight, self.network.bias_ih_l0 if bias else None)
+
+    def step(
+        self, gates: Float[Tensor, "*batch gates"], state: Float[Tensor, "*batch state"]
+    ) -> Float[Tensor, "*batch state"]:
+        """The state after one position whose input adds ``gates`` (of all parts of x_t, summed)."""
+        h = self.hidden(state)
+        recurrent = F.linear(h, self.network.weight_hh_l0, self.network.bias_hh_l0)
+        if self.cell == "gru":
+            # r, z = σ(W x + U h);  n = tanh(W_n x + r ∘ (U_n h));  h' = n + z ∘ (h − n)
+            size = 2 * self.hidden_size
+            reset, update = torch.sigmoid(gates[..., :size] + recurrent[..., :size]).chunk(2, dim=-1)
+            candidate = torch.tanh(torch.addcmul(gates[..., size:], reset, recurrent[..., size:]))
+            return torch.lerp(candidate, h, update)
+        # i, f, o = σ(·);  g = tanh(·);  c' = f ∘ c + i ∘ g;  h' = o ∘ tanh(c')
+        enter, forget, new, leave = (gates + recurrent).chunk(4, dim=-1)
+        cell = torch.addcmul(
+            torch.sigmoid(forget) * state[..., self.hidden_size :], torch.sigmoid(enter), torch.tanh(new)
+        )
+        return torch.cat([torch.sigmoid(leave) * torch.tanh(cell), cell], dim=-1)

@@ -1,0 +1,8 @@
+"""Words out: greedy search, beam search, sampling and forced decoding over one decoder step."""
+
+from lookback.search.beam import BeamSearch
+from lookback.search.forced import force
+from lookback.search.hypothesis import Hypothesis, LengthRule, Search
+from lookback.search.paths import GreedySearch, SamplingSearch
+
+__all__ = ["BeamSearch", "GreedySearch", "Hypothesis", "LengthRule", "SamplingSearch", "Search", "force"]

@@ -1,0 +1,76 @@
+"""What every search gives back, and the two rules that all searches share."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from lookback.nn import Seq2Seq
+from lookback.symbols import BOS, PAD
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation, with where the model looked for each of its words.
+
+    tokens: word ids, without the end mark.
+    log_probability: of all tokens and, unless truncated, of the end mark; in nats.
+    score: log_probability / length ** length_normalization, by which hypotheses of a sentence are ranked; length counts the
+        end mark.
+    alignment: a row a token (and one for the end mark, unless truncated), a column a source token, the source's end mark last.
+    truncated: the length limit cut it off before its end mark.
+    """
+
+    tokens: list[int]
+    log_probability: float
+    score: float
+    alignment: Float[Tensor, "target source"]
+    truncated: bool
+
+
+class Search(Protocol):
+    """``search(model, source, lengths)``: the best hypotheses of each sentence, best first.
+
+    A sentence's hypotheses are its own: they do not depend on the batch's size, its order or the sentence's neighbours.
+    The model must be in evaluation mode.
+    """
+
+    def __call__(
+        self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
+    ) -> list[list[Hypothesis]]: ...
+
+
+@dataclass(frozen=True)
+class LengthRule:
+    """How long a translation may be, and how its length enters its score.
+
+    limit_factor, limit_extra: a sentence of S words may have ⌊limit_factor · S⌋ + limit_extra words: its own length alone.
+    length_normalization: the exponent of the length that divides the log-probability; 0 ranks by log-probability itself.
+    """
+
+    limit_factor: float = 2.0
+    limit_extra: int = 10
+    length_normalization: float = 1.0
+
+    def limits(self, lengths: Int[Tensor, "batch"]) -> list[int]:
+        """The most words of each sentence's translation; ``lengths`` count the source's end mark."""
+        return [math.floor(self.limit_factor * (length - 1)) + self.limit_extra for length in lengths.tolist()]
+
+    def score(self, log_probability: float, length: int) -> float:
+        return log_probability / length**self.length_normalization
+
+
+def next_log_probabilities(model: Seq2Seq, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
+    """log p of each next word. Padding and the start mark are never chosen; the other values stay as the model gives them."""
+    log_probabilities = torch.log_softmax(model.decoder.logits(vectors), dim=-1)
+    log_probabilities[..., [PAD, BOS]] = -math.inf
+    return log_probabilities
+
+
+def best_first(hypotheses: Sequence[Hypothesis], n_best: int) -> list[Hypothesis]:
+    """Complete translations before truncated ones, then by score."""
+    return sorted(hypotheses, key=lambda hypothesis: (hypothesis.truncated, -hypothesis.score))[:n_best]
