@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lookback.data.batching import Batch, BucketBatchSampler, Sentences, Sources, encode_sources
     from lookback.data.corpus import SPLITS, Corpus
     from lookback.data.datamodule import TranslationData, fingerprint
+    from lookback.data.text import TextCorpus, read_pair
     from lookback.data.tokenizer import Tokenizer, train_word_tokenizer
 
 _MODULES = {
@@ -19,10 +20,12 @@ _MODULES = {
     "Corpus": "corpus",
     "Sentences": "batching",
     "Sources": "batching",
+    "TextCorpus": "text",
     "Tokenizer": "tokenizer",
     "TranslationData": "datamodule",
     "encode_sources": "batching",
     "fingerprint": "datamodule",
+    "read_pair": "text",
     "train_word_tokenizer": "tokenizer",
 }
 
@@ -33,10 +36,12 @@ __all__ = [
     "Corpus",
     "Sentences",
     "Sources",
+    "TextCorpus",
     "Tokenizer",
     "TranslationData",
     "encode_sources",
     "fingerprint",
+    "read_pair",
     "train_word_tokenizer",
 ]
 

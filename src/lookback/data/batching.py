@@ -71,9 +71,7 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """The batch on another device; Lightning calls this."""
-        return Batch(
-            self.ids.to(device), self.source.to(device), self.source_length.to(device), self.target.to(device)
-        )
+        return Batch(self.ids.to(device), self.source.to(device), self.source_length.to(device), self.target.to(device))
 
 
 @dataclass(frozen=True)

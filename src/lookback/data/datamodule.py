@@ -18,6 +18,7 @@ from lookback.data.batching import BATCH_UNITS, Batch, BucketBatchSampler
 from lookback.data.corpus import SPLITS, Corpus
 from lookback.data.encoding import EncodedPairs, encode_pairs, unknown_rate
 from lookback.data.filtering import filter_pairs
+from lookback.data.progress import step
 from lookback.data.tokenizer import Tokenizer, train_word_tokenizer
 from lookback.errors import InputError
 
@@ -99,9 +100,10 @@ class TranslationData(lightning.LightningDataModule):
             self._source_tokenizer = self._train_tokenizer("source")
         if self._target_tokenizer is None:
             self._target_tokenizer = self._train_tokenizer("target")
-        for split, rows in self._texts.items():
-            self._encoded[split] = encode_pairs(rows, self._source_tokenizer, self._target_tokenizer)
-            self._samplers[split] = self._sampler(split)
+        with step(f"Preparing {len(train):,} training pairs"):
+            for split, rows in self._texts.items():
+                self._encoded[split] = encode_pairs(rows, self._source_tokenizer, self._target_tokenizer)
+                self._samplers[split] = self._sampler(split)
 
     @property
     def source_tokenizer(self) -> Tokenizer:

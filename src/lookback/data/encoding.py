@@ -32,17 +32,21 @@ class EncodedPairs:
 
 
 def encode_pairs(texts: Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer) -> EncodedPairs:
-    """Encode the columns `source` and `target` of a split; a second call with equal text and tokenizers reads the cache."""
+    """Encode the columns `source` and `target` of a split; with equal text and tokenizers again, read the cache."""
     tokenizers = hashlib.sha256()
     for part in (texts._fingerprint, source_tokenizer.to_json(), target_tokenizer.to_json()):
         tokenizers.update(hashlib.sha256(part.encode()).digest())
-    encoded = texts.select_columns(["source", "target"]).with_format("arrow").map(
-        partial(_encode, source_tokenizer=source_tokenizer, target_tokenizer=target_tokenizer),
-        batched=True,
-        batch_size=_ROWS,
-        writer_batch_size=_ROWS,
-        new_fingerprint=tokenizers.hexdigest()[:32],
-        desc="Encoding",
+    encoded = (
+        texts.select_columns(["source", "target"])
+        .with_format("arrow")
+        .map(
+            partial(_encode, source_tokenizer=source_tokenizer, target_tokenizer=target_tokenizer),
+            batched=True,
+            batch_size=_ROWS,
+            writer_batch_size=_ROWS,
+            new_fingerprint=tokenizers.hexdigest()[:32],
+            desc="Encoding",
+        )
     )
     return EncodedPairs(_sentences(encoded, "source"), _sentences(encoded, "target"))
 
