@@ -1,0 +1,164 @@
+"""`test/results.json`: the numbers of one run, and the only description of what they mean."""
+
+import difflib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sacrebleu.metrics import CHRF
+
+from lookback.errors import InputError
+from lookback.evaluation.bleu import ORDERS, REFERENCE_LENGTH, bleu, signature
+from lookback.evaluation.length_curve import half_length, length_curve, length_ratio, retention
+from lookback.evaluation.predictions import Prediction
+from lookback.evaluation.segments import Segments
+from lookback.evaluation.ter import ter
+
+
+class Field(NamedTuple):
+    """What one key of results.json holds."""
+
+    kind: type
+    nullable: bool
+    meaning: str
+
+
+SCHEMA_VERSION = 1
+
+SCHEMA: dict[str, Field] = {
+    "schema": Field(int, False, "version of this description: 1"),
+    "attention": Field(str, False, "name of the attention, as typed: attention=bahdanau"),
+    "seed": Field(int, False, "the run's one seed"),
+    "data": Field(str, False, "name of the corpus, as typed: data=grammar"),
+    "bleu": Field(float, True, "corpus BLEU of the test set, 0..100; null for an empty test set"),
+    "signature": Field(str, False, "sacrebleu's signature of `bleu`; runs that differ in it are never ranked together"),
+    "chrf": Field(float, True, "corpus chrF2, 0..100, sacrebleu's defaults; null for an empty test set"),
+    "ter": Field(float, True, "corpus translation edit rate in percent, lower is better, sacrebleu's defaults"),
+    "perplexity": Field(float, True, "teacher-forced, exp of the unsmoothed loss per target token; null if not finite"),
+    "length_ratio": Field(float, True, "hypothesis over reference tokens; null without reference tokens"),
+    "truncated": Field(int, False, "sentences whose search met its length limit before the end mark"),
+    "by_length": Field(list, False, "a bucket of source lengths each (see BUCKET), shortest first, none left out"),
+    "half_length": Field(float, True, "source words where BLEU falls to half of its best; null if it never does"),
+    "retention": Field(float, True, "BLEU of the longest bucket with n >= 50 over the best; null with fewer than two"),
+    "aer": Field(dict, True, "alignment error rate; null until it is computed"),
+    "cost": Field(dict, False, "what the run took (see COST)"),
+    "versions": Field(dict, False, "versions of Python and the libraries that matter"),
+    "git": Field(str, True, "commit of the working copy; null outside one"),
+    "data_fingerprint": Field(str, False, "hash of the corpus; runs that differ in it are never ranked together"),
+}
+
+BUCKET: dict[str, Field] = {
+    "lo": Field(int, False, "shortest source in the bucket, words of the raw source"),
+    "hi": Field(int, True, "longest source; null for the last bucket, which is open"),
+    "n": Field(int, False, "sentences; where it is 0 the scores are null"),
+    "bleu": Field(float, True, "corpus BLEU inside the bucket, 0..100, over the n-gram orders that the bucket has"),
+    "ci": Field(list, True, "[low, high]: 95 % percentile bootstrap interval of `bleu` over sentences"),
+    "bleu_no_bp": Field(float, True, "`bleu` without brevity penalty"),
+    "length_ratio": Field(float, True, "hypothesis over reference tokens"),
+    "truncated": Field(int, False, "sentences whose search met its length limit"),
+}
+
+COST: dict[str, Field] = {
+    "parameters": Field(int, True, "trained numbers in the model"),
+    "updates": Field(int, True, "optimizer steps"),
+    "target_tokens": Field(int, True, "target tokens trained on, end marks included, padding not"),
+    "seconds": Field(float, True, "wall-clock seconds of training"),
+    "tokens_per_second": Field(float, True, "target tokens a second of training"),
+    "peak_memory_mb": Field(float, True, "peak memory in 10^6 bytes; null where it is not measured"),
+}
+
+
+def results(
+    predictions: Sequence[Prediction],
+    tokenize: str,
+    *,
+    attention: str,
+    seed: int,
+    data: str,
+    perplexity: float,
+    cost: Mapping[str, float | None],
+    versions: Mapping[str, str],
+    git: str | None,
+    data_fingerprint: str,
+    segments: Segments | None = None,
+) -> dict[str, Any]:
+    """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
+
+    `segments` are these predictions' counts where the caller has them already. An empty test set has null scores.
+    Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
+    """
+    segments = Segments.of(predictions, tokenize) if segments is None else segments
+    hypotheses = [prediction.hypothesis for prediction in predictions]
+    references = [prediction.reference for prediction in predictions]
+    # Whether 4-grams are to be expected is a property of the test set, so that every system gets the same signature.
+    short = not (segments.bleu_statistics[:, REFERENCE_LENGTH] >= ORDERS).any()
+    curve = length_curve(segments)
+    record = {
+        "schema": SCHEMA_VERSION,
+        "attention": attention,
+        "seed": seed,
+        "data": data,
+        "bleu": float(bleu(segments.bleu_statistics.sum(axis=0), effective_order=short)) if predictions else None,
+        "signature": signature(tokenize, effective_order=short and bool(predictions)),
+        "chrf": CHRF().corpus_score(hypotheses, [references]).score if predictions else None,
+        "ter": ter(hypotheses, references),
+        "perplexity": perplexity if math.isfinite(perplexity) else None,
+        "length_ratio": length_ratio(segments),
+        "truncated": int(segments.truncated.sum()),
+        "by_length": curve,
+        "half_length": half_length(curve),
+        "retention": retention(curve),
+        "aer": None,
+        "cost": dict(cost),
+        "versions": dict(versions),
+        "git": git,
+        "data_fingerprint": data_fingerprint,
+    }
+    check_results(record, "results")
+    return record
+
+
+def check_results(record: Any, where: str = "results.json") -> None:
+    """Raise `InputError` for the first key that is missing, unknown (with the nearest spelling) or of a wrong type.
+
+    `where` opens the message: the file that the record was read from.
+    """
+    _check(record, SCHEMA, where)
+    if record["schema"] != SCHEMA_VERSION:
+        raise InputError(f"{where}: schema {record['schema']}; this version of lookback reads {SCHEMA_VERSION}")
+    for index, bucket in enumerate(record["by_length"]):
+        _check(bucket, BUCKET, f"{where}: by_length[{index}]")
+    _check(record["cost"], COST, f"{where}: cost")
+
+
+def read_results(path: Path | str) -> dict[str, Any]:
+    """Read and check a results.json. Raises `InputError` with the file for anything else."""
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; expected a results.json") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error})") from None
+    check_results(record, str(path))
+    return record
+
+
+def _check(record: Any, fields: Mapping[str, Field], where: str) -> None:
+    if not isinstance(record, dict):
+        raise InputError(f"{where}: found {type(record).__name__}, expected an object with {', '.join(fields)}")
+    for key in record:
+        if key not in fields:
+            near = difflib.get_close_matches(key, fields, n=1, cutoff=0)
+            raise InputError(f"{where}: unknown key {key!r}; did you mean {near[0]!r}?")
+    for key, (kind, nullable, meaning) in fields.items():
+        if key not in record:
+            raise InputError(f"{where}: no key {key!r} ({meaning})")
+        value = record[key]
+        allowed = (int, float) if kind is float else kind
+        if value is None and nullable:
+            continue
+        if not isinstance(value, allowed) or isinstance(value, bool):
+            expected = kind.__name__ + (" or null" if nullable else "")
+            raise InputError(f"{where}: {key}={value!r}, expected {expected} ({meaning})")
