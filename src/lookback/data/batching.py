@@ -187,9 +187,10 @@ class BucketBatchSampler(Sampler[np.ndarray]):
 
     def _order(self, rows: np.ndarray) -> np.ndarray:
         """`rows` sorted by length; rows of equal lengths keep their order, which is all that shuffling changes."""
-        source, target = self._lengths[:, rows]
-        # Training unrolls over the target, decoding a test set follows the source: that length leads.
-        return rows[np.lexsort((source, target) if self.shuffle else (-target, -source))]
+        # Training unrolls over the target, decoding a test set follows the source: that length leads. The other one
+        # rises and falls by turns, so that a batch which spans two leading lengths holds no two extremes of the other.
+        other, leading = self._lengths[:, rows] if self.shuffle else -self._lengths[::-1, rows]
+        return rows[np.lexsort((np.where(leading % 2, other, -other), leading))]
 
 
 def _cut_sentences(ordered: np.ndarray, batch_size: int) -> np.ndarray:
@@ -198,7 +199,8 @@ def _cut_sentences(ordered: np.ndarray, batch_size: int) -> np.ndarray:
 
 def _cut_tokens(ordered: np.ndarray, budget: int) -> np.ndarray:
     """Where each batch starts, when each takes as many sentences as its padded size allows."""
-    starts, longest = [], 0
+    starts: list[int] = []
+    longest = 0
     for row, length in enumerate(ordered.max(axis=0).tolist()):
         longest = max(longest, length)
         if not starts or (row - starts[-1] + 1) * longest > budget:

@@ -84,7 +84,7 @@ def _next_line(stream: BinaryIO, path: Path, number: int) -> bytes:
 def _open(path: Path) -> BinaryIO:
     if path.suffix == ".gz":
         # GzipFile.readline is slow by itself: a buffer around it reads lines in C.
-        return io.BufferedReader(gzip.open(path), 1 << 20)  # type: ignore[arg-type]
+        return io.BufferedReader(gzip.open(path), 1 << 20)
     return path.open("rb", buffering=1 << 20)
 
 

@@ -76,12 +76,13 @@ class TextCorpus:
 
         missing = [f"data.{split}.{side}" for split in SPLITS for side in SIDES if not self._files[split][side]]
         if missing:
-            example = f"{missing[0]}=FILE"
-            raise InputError(f"{', '.join(missing)}: no file given, expected a text file each, as in {example}")
+            raise InputError(f"{', '.join(missing)}: no file given, expected a text file each, as {missing[0]}=FILE")
         self._warn_of_training_files()
-        limits = {"train": self.limit, "validation": None, "test": None}
         return DatasetDict(
-            {split: read_pair(*(str(self._files[split][side]) for side in SIDES), limits[split]) for split in SPLITS}
+            {
+                split: read_pair(str(files["source"]), str(files["target"]), self.limit if split == "train" else None)
+                for split, files in self._files.items()
+            }
         )
 
     def _warn_of_training_files(self) -> None:
