@@ -6,7 +6,7 @@ import gzip
 import io
 import stat
 import zlib
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +20,7 @@ _EXPECTED = "expected a UTF-8 text file, plain or .gz, one sentence a line"
 def check_file(path: Path) -> None:
     """Refuse what cannot be a text file, before anything is read.
 
-    Errors: InputError if `path` is missing, a directory, unreadable, a pipe or device, or empty, or if its name and its
+    Errors: InputError if `path` is missing, a directory, unreadable, a pipe or device, or if its name and its
     content disagree about gzip.
     """
     try:
@@ -31,14 +31,12 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path}: is a directory, {_EXPECTED}")
     if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{path}: is no regular file, {_EXPECTED}")
-    if not status.st_size:
-        raise InputError(f"{path}: is empty, {_EXPECTED}")
     try:
         with path.open("rb") as stream:
             is_gzip = stream.read(2) == _GZIP_MAGIC
     except OSError as error:
         raise InputError(f"{path}: {_reason(error)}, {_EXPECTED}") from error
-    if is_gzip != (path.suffix == ".gz"):
+    if status.st_size and is_gzip != (path.suffix == ".gz"):
         found, name = ("is", "does not end") if is_gzip else ("is not", "ends")
         raise InputError(f"{path}: {found} gzip data, but its name {name} in .gz; expected name and content to agree")
 
@@ -51,7 +49,8 @@ def read_lines(path: Path) -> Iterator[str]:
     `str.split()`, separates words there. A byte-order mark at the start of the file is dropped. Other control
     characters stay as they are.
 
-    Errors: InputError naming file and line for invalid UTF-8, a NUL, or damaged or cut-off gzip data.
+    Errors: InputError naming the file if it is empty, the file and line for invalid UTF-8, a NUL, or damaged or cut-off
+    gzip data.
     """
     number, offset = 0, 0
     with _open(path) as stream:
@@ -64,12 +63,13 @@ def read_lines(path: Path) -> Iterator[str]:
             try:
                 yield line[mark:].decode("utf-8")
             except UnicodeDecodeError as error:
-                hint = " (is it UTF-16?)" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) and number == 1 else ""
                 raise InputError(
                     f"{path}:{number}: invalid UTF-8 at byte {mark + error.start + 1} of the line, "
-                    f"{offset + mark + error.start + 1:,} of the text{hint}, {_EXPECTED}"
+                    f"{offset + mark + error.start + 1:,} of the text, {_EXPECTED}"
                 ) from error
             offset += len(raw)
+    if not number:
+        raise InputError(f"{path}: is empty, {_EXPECTED}")
 
 
 def _next_line(stream: BinaryIO, path: Path, number: int) -> bytes:

@@ -135,7 +135,6 @@ def _cache_key(paths: tuple[Path, Path], limit: int | None) -> str:
 
 def _aligned(paths: tuple[Path, Path]) -> Iterator[tuple[str, str]]:
     """The pairs of two files, InputError at the end if one has more lines."""
-    number = 0
     sides = (read_lines(paths[0]), read_lines(paths[1]))
     for number, (source, target) in enumerate(zip_longest(*sides), start=1):
         if source is None or target is None:
@@ -146,8 +145,6 @@ def _aligned(paths: tuple[Path, Path]) -> Iterator[tuple[str, str]]:
                 f"{paths[shorter]} has {number - 1:,}; expected as many, line N of one to translate line N of the other"
             )
         yield source, target
-    if not number:
-        raise InputError(f"{paths[0]}: holds no line, expected one sentence a line")
 
 
 def _write_arrow(path: Path, pairs: Iterator[tuple[str, str]], limit: int | None) -> None:
@@ -158,17 +155,18 @@ def _write_arrow(path: Path, pairs: Iterator[tuple[str, str]], limit: int | None
     temporary = path.with_name(f"{path.name}.{os.getpid()}.incomplete")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
-            kept = islice(pairs, limit)
-            while rows := list(islice(kept, _ROWS)):
-                columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
-                writer.write_batch(pa.record_batch(columns, schema=schema))
-            for _ in pairs:  # past the limit: read to the end, so that files out of step are refused
-                pass
-        os.replace(temporary, path)
+        try:
+            with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+                kept = islice(pairs, limit)
+                while rows := list(islice(kept, _ROWS)):
+                    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+                    writer.write_batch(pa.record_batch(columns, schema=schema))
+                for _ in pairs:  # past the limit: read to the end, so that files out of step are refused
+                    pass
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(
             f"{path.parent}: {error}; expected a folder to cache the corpus in, HF_DATASETS_CACHE names another"
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,0 +1,247 @@
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from lookback.data import TextCorpus, read_pair
+from lookback.data.lines import read_lines
+from lookback.errors import InputError
+
+CONFIG = Path(__file__).parents[2] / "conf" / "data" / "text.yaml"
+GOOD = b"one\ntwo\nthree\n"
+
+
+def corpus(**changes) -> TextCorpus:
+    settings = OmegaConf.to_container(OmegaConf.load(CONFIG))
+    settings.pop("_target_")
+    return TextCorpus(**(settings | changes))
+
+
+def plain(content: bytes) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        path = folder / "s.txt"
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def named(name: str, content: bytes) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        path = folder / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def directory(folder: Path) -> Path:
+    path = folder / "s.txt"
+    path.mkdir()
+    return path
+
+
+def pipe(folder: Path) -> Path:
+    path = folder / "s.txt"
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes, which this system does not have")
+    os.mkfifo(path)
+    return path
+
+
+WORDS = " ".join(["word"] * 10_000)
+
+# What the source file holds, beside a good target of three lines, and the sources that are read.
+HANDLED = {
+    "plain": (plain(GOOD), ["one", "two", "three"]),
+    "gzip": (named("s.gz", gzip.compress(GOOD)), ["one", "two", "three"]),
+    "gzip of several members": (named("s.gz", gzip.compress(b"one\n") + gzip.compress(b"two\n3")), ["one", "two", "3"]),
+    "no final newline": (plain(b"one\ntwo\nthree"), ["one", "two", "three"]),
+    "CR LF": (plain(b"one\r\ntwo\r\nthree\r\n"), ["one", "two", "three"]),
+    "byte-order mark": (plain(b"\xef\xbb\xbfone\ntwo\nthree\n"), ["one", "two", "three"]),
+    "blank lines keep their place": (plain(b"\n  \t\nthree\n"), ["", "  \t", "three"]),
+    "last line blank": (plain(b"one\ntwo\n\n"), ["one", "two", ""]),
+    "lone CR inside a line": (plain(b"one\rand\ntwo\nthree\n"), ["one\rand", "two", "three"]),
+    "control characters": (plain(b"o\x01e\nt\x1bo\nth\x7f\x0bree\n"), ["o\x01e", "t\x1bo", "th\x7f\x0bree"]),
+    "line ends of other standards": (
+        plain("a\x0cb\x1cc\u2028d\nt\x85wo\u2029\nthree\n".encode()),
+        ["a\x0cb\x1cc\u2028d", "t\x85wo\u2029", "three"],
+    ),
+    "10,000 words": (plain(f"one\n{WORDS}\nthree\n".encode()), ["one", WORDS, "three"]),
+    "any script": (plain("日本語\nعربى e\u0301\n😀\n".encode()), ["日本語", "عربى e\u0301", "😀"]),
+}
+
+# What the source file is, and what the user sees ({0}: its path).
+REFUSED = {
+    "fewer lines": (
+        plain(b"one\ntwo\n"),
+        "t.txt:3: has no partner: this file has 3 lines, {0} has 2; "
+        "expected as many, line N of one to translate line N of the other",
+    ),
+    "more lines": (
+        plain(GOOD * 2),
+        "{0}:4: has no partner: this file has 6 lines, t.txt has 3; "
+        "expected as many, line N of one to translate line N of the other",
+    ),
+    "invalid UTF-8": (
+        plain(b"one\ntw\xe9\nthree\n"),
+        "{0}:2: invalid UTF-8 at byte 3 of the line, 7 of the text, "
+        "expected a UTF-8 text file, plain or .gz, one sentence a line",
+    ),
+    "invalid UTF-8 after a byte-order mark": (
+        plain(b"\xef\xbb\xbfo\xffe\n"),
+        "{0}:1: invalid UTF-8 at byte 5 of the line, 5 of the text, ",
+    ),
+    "invalid UTF-8 in gzip": (
+        named("s.gz", gzip.compress(b"one\r\n\x80\n")),
+        "{0}:2: invalid UTF-8 at byte 1 of the line",
+    ),
+    "UTF-16": (plain("one\ntwo\n".encode("utf-16")), "{0}:1: holds a NUL byte (is it binary, or UTF-16?)"),
+    "NUL": (plain(b"one\nt\0wo\nthree\n"), "{0}:2: holds a NUL byte (is it binary, or UTF-16?)"),
+    "empty": (plain(b""), "{0}: is empty, expected a UTF-8 text file"),
+    "empty gzip": (named("s.gz", gzip.compress(b"")), "{0}: is empty, expected a UTF-8 text file"),
+    "missing": (lambda folder: folder / "none.txt", "{0}: no such file or directory, expected a UTF-8 text file"),
+    "a directory": (directory, "{0}: is a directory, expected a UTF-8 text file"),
+    "a pipe": (pipe, "{0}: is no regular file, expected a UTF-8 text file"),
+    "the target itself": (
+        lambda folder: folder / "t.txt",
+        "{0}: given as source and as target, expected two files that translate each other",
+    ),
+    "named .gz but plain": (named("s.gz", GOOD), "{0}: is not gzip data, but its name ends in .gz"),
+    "gzip but not named so": (
+        named("s.txt", gzip.compress(GOOD)),
+        "{0}: is gzip data, but its name does not end in .gz",
+    ),
+    "cut-off gzip": (
+        named("s.gz", gzip.compress(os.urandom(9000).hex().encode())[:5000]),
+        "{0}:1: damaged or cut-off gzip",
+    ),
+    "damaged gzip": (
+        named("s.gz", gzip.compress(GOOD)[:-8] + b"\0" * 8),
+        "{0}:1: damaged or cut-off gzip data (CRC check failed",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HANDLED)
+def test_handled(case: str, tmp_path: Path) -> None:
+    write, expected = HANDLED[case]
+    target = tmp_path / "t.txt"
+    target.write_bytes(GOOD)
+    pairs = read_pair(write(tmp_path), target)
+    assert pairs["source"][:] == expected
+    assert pairs["target"][:] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_with_one_line_and_nothing_kept(
+    case: str, side: str, tmp_path: Path, datasets_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, expected = REFUSED[case]
+    monkeypatch.chdir(tmp_path)
+    other = Path("t.txt")
+    other.write_bytes(GOOD)
+    path = write(Path())
+    files = (path, other) if side == "source" else (other, path)
+    with pytest.raises(InputError) as caught:
+        read_pair(*files)
+    message = str(caught.value)
+    assert message.startswith(expected.format(path))
+    assert "\n" not in message
+    assert "expected" in message
+    assert not [file for file in datasets_cache.rglob("*") if file.is_file()]
+
+
+LINE = st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]))
+
+
+@given(st.lists(LINE, min_size=1), st.sampled_from(["\n", "\r\n"]))
+def test_any_lines_come_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str], end: str) -> None:
+    path = tmp_path_factory.mktemp("lines") / "s.txt"
+    path.write_bytes("".join(line + end for line in lines).encode())
+    if lines[0].startswith("\ufeff"):
+        lines[0] = lines[0][1:]
+    assert list(read_lines(path)) == lines
+
+
+def test_limit_keeps_the_top_but_checks_the_whole(tmp_path: Path) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_bytes(GOOD)
+    target.write_bytes(GOOD)
+    assert read_pair(source, target, limit=2)["source"][:] == ["one", "two"]
+    assert len(read_pair(source, target, limit=9)) == 3
+    target.write_bytes(GOOD + b"four\n")
+    with pytest.raises(InputError, match=r"t:4: has no partner: this file has 4 lines"):
+        read_pair(source, target, limit=1)
+
+
+def test_cache_is_used_until_a_file_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_bytes(GOOD)
+    target.write_bytes(GOOD)
+    first = read_pair(source, target)
+    assert "Reading" in capsys.readouterr().err
+    again = read_pair(source, target)
+    assert capsys.readouterr().err == ""
+    assert first.cache_files == again.cache_files != []
+    assert first._fingerprint == again._fingerprint
+    source.write_bytes(GOOD.replace(b"two", b"zwei"))
+    assert read_pair(source, target)["source"][:] == ["one", "zwei", "three"]
+
+
+def test_unwritable_cache_is_one_clear_line(tmp_path: Path, datasets_cache: Path) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_bytes(GOOD)
+    target.write_bytes(GOOD)
+    (datasets_cache / "lookback_text").write_text("in the way")
+    with pytest.raises(InputError, match="expected a folder to cache the corpus in, HF_DATASETS_CACHE names another"):
+        read_pair(source, target)
+
+
+def test_missing_files_are_named_as_the_user_types_them(tiny: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        corpus(train={"source": str(tiny / "train.en"), "target": None}).load()
+    assert str(caught.value) == (
+        "data.train.target, data.validation.source, data.validation.target, data.test.source, data.test.target: "
+        "no file given, expected a text file each, as data.train.target=FILE"
+    )
+
+
+def test_bad_settings_name_the_argument() -> None:
+    for changes, expected in [
+        ({"train": {"source": "a"}}, "train: has source, expected source and target"),
+        ({"test": {"source": "a", "target": "b", "sauce": "c"}}, "test: has sauce, source, target, expected"),
+        ({"train_max_length": 0}, "train_max_length: 0, expected 1 or more, or null"),
+        ({"limit": 0}, "limit: 0, expected 1 or more, or null"),
+        ({"bleu_tokenize": "14a"}, "bleu_tokenize: '14a', expected one of .*13a"),
+    ]:
+        with pytest.raises(ValueError, match=expected):
+            corpus(**changes)
+
+
+def files(folder: Path, name: str) -> dict[str, str]:
+    return {"source": str(folder / f"{name}.en"), "target": str(folder / f"{name}.fr")}
+
+
+def test_real_corpus(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    splits = corpus(
+        train=files(tiny, "train"), validation=files(tiny, "dev"), test=files(tiny, "testlen"), limit=500
+    ).load()
+    assert {name: len(split) for name, split in splits.items()} == {"train": 500, "validation": 200, "test": 240}
+    assert splits["test"].column_names == ["source", "target"]
+    with (tiny / "testlen.fr").open(encoding="utf-8", newline="\n") as stream:
+        assert splits["test"]["target"][:] == [line.rstrip("\n") for line in stream]
+    assert "warning" not in capsys.readouterr().err
+
+
+def test_scoring_on_training_text_is_said(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus(train=files(tiny, "dev"), validation=files(tiny, "dev"), test=files(tiny, "aer")).load()
+    warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
+    assert len(warnings) == 2
+    assert warnings[0].startswith("warning: data.validation.source is the file of data.train.source: ")
