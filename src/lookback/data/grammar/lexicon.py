@@ -1,0 +1,259 @@
+"""The words: compact tables in order of importance, and the forms that the rules ask for.
+
+A table is cut after its first lines by the size of the lexicon (`SIZES`), so each begins with what shows every phenomenon: both
+genders, a vowel or mute h for elision, an irregular plural. Kinds say who may do what to whom: p person, a animal, t thing, l place.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+SIZES = {"small": 0.5, "medium": 1.0, "full": None}  # share of each table's medium count (after its name) that is kept; None: all
+
+GENDERS = ("m", "f")
+PERSONS = ("1s", "1p", "2p", "3s", "3p")  # French persons that English tells apart: `you` is always the polite `vous`
+KINDS = {"p": "person", "a": "animal", "t": "thing", "l": "place"}
+
+# English | French | gender. A slash gives a plural that the regular endings do not.
+NOUNS = {
+    "person": (12, """
+        doctor          | docteur          | m
+        queen           | reine            | f
+        man/men         | homme            | m
+        actress         | actrice          | f
+        child/children  | enfant           | m
+        woman/women     | femme            | f
+        king            | roi              | m
+        hero/heroes     | héros            | m
+        nurse           | infirmière       | f
+        friend          | ami              | m
+        girl            | fille            | f
+        teacher         | professeur       | m
+        mother          | mère             | f
+        aunt            | tante            | f
+        neighbour       | voisin           | m
+        sister          | sœur             | f
+        farmer          | fermier          | m
+        princess        | princesse        | f
+        brother         | frère            | m
+        dancer          | danseuse         | f
+        student         | étudiant         | m
+        witch           | sorcière         | f
+        uncle           | oncle            | m
+        writer          | écrivain         | m
+        """),
+    "animal": (6, """
+        dog             | chien            | m
+        cow             | vache            | f
+        horse           | cheval           | m
+        hen             | poule            | f
+        bird            | oiseau           | m
+        owl             | hibou/hiboux     | m
+        goat            | chèvre           | f
+        cat             | chat             | m
+        bee             | abeille          | f
+        duck            | canard           | m
+        spider          | araignée         | f
+        mouse/mice      | souris           | f
+        """),
+    "thing": (10, """
+        book            | livre            | m
+        key             | clé              | f
+        hat             | chapeau          | m
+        clock           | horloge          | f
+        knife/knives    | couteau          | m
+        letter          | lettre           | f
+        egg             | œuf              | m
+        flower          | fleur            | f
+        picture         | tableau          | m
+        chair           | chaise           | f
+        umbrella        | parapluie        | m
+        box             | boîte            | f
+        coat            | manteau          | m
+        lamp            | lampe            | f
+        basket          | panier           | m
+        ring            | bague            | f
+        mirror          | miroir           | m
+        bottle          | bouteille        | f
+        toy             | jouet            | m
+        map             | carte            | f
+        bag             | sac              | m
+        apple           | pomme            | f
+        """),
+    "place": (10, """
+        garden          | jardin           | m
+        house           | maison           | f
+        market          | marché           | m
+        school          | école            | f
+        hotel           | hôtel            | m
+        church          | église           | f
+        castle          | château          | m
+        library         | bibliothèque     | f
+        hospital        | hôpital          | m
+        station         | gare             | f
+        village         | village          | m
+        town            | ville            | f
+        museum          | musée            | m
+        farm            | ferme            | f
+        theatre         | théâtre          | m
+        factory         | usine            | f
+        palace          | palais           | m
+        kitchen         | cuisine          | f
+        shop            | magasin          | m
+        bakery          | boulangerie      | f
+        """),
+}
+
+# English | French masculine, feminine | kinds | place: opinions and sizes stand before the noun (in this order), the rest after it.
+# A form after a slash replaces the masculine singular in front of a vowel.
+ADJECTIVES = (21, """
+        small           | petit petite              | patl | size
+        red             | rouge rouge               | t    | after
+        beautiful       | beau/bel belle            | patl | opinion
+        happy           | heureux heureuse          | pa   | after
+        old             | vieux/vieil vieille       | patl | size
+        white           | blanc blanche             | atl  | after
+        tired           | fatigué fatiguée          | pa   | after
+        quiet           | tranquille tranquille     | l    | after
+        big             | grand grande              | patl | size
+        famous          | célèbre célèbre           | pl   | after
+        new             | nouveau/nouvel nouvelle   | tl   | size
+        black           | noir noire                | at   | after
+        good            | bon bonne                 | pat  | opinion
+        modern          | moderne moderne           | tl   | after
+        young           | jeune jeune               | pa   | size
+        sad             | triste triste             | pa   | after
+        heavy           | lourd lourde              | t    | after
+        pretty          | joli jolie                | patl | opinion
+        rich            | riche riche               | p    | after
+        empty           | vide vide                 | l    | after
+        green           | vert verte                | t    | after
+        kind            | gentil gentille           | p    | after
+        proud           | fier fière                | p    | after
+        dark            | sombre sombre             | l    | after
+        brown           | brun brune                | a    | after
+        calm            | calme calme               | p    | after
+        grey            | gris grise                | at   | after
+        strong          | fort forte                | pa   | after
+        yellow          | jaune jaune               | t    | after
+        serious         | sérieux sérieuse          | p    | after
+        useful          | utile utile               | t    | after
+        clean           | propre propre             | tl   | after
+        """)
+
+# English base (past, participle where irregular) | French infinitive (je il nous vous ils, participle where irregular) | subjects | objects.
+VERBS = {
+    "Transitive": (10, """
+        see saw seen         | voir vois voit voyons voyez voient vu                                | pa | patl
+        love                 | aimer                                                                | pa | patl
+        help                 | aider                                                                | p  | p
+        buy bought           | acheter achète achète achetons achetez achètent acheté               | p  | atl
+        visit                | visiter                                                              | p  | l
+        look_for             | chercher                                                             | pa | patl
+        wait_for             | attendre attends attend attendons attendez attendent attendu         | pa | pa
+        find found           | trouver                                                              | pa | patl
+        invite               | inviter                                                              | p  | p
+        hide hid hidden      | cacher                                                               | p  | t
+        sell sold            | vendre vends vend vendons vendez vendent vendu                       | p  | atl
+        choose chose chosen  | choisir choisis choisit choisissons choisissez choisissent choisi    | p  | atl
+        watch                | regarder                                                             | pa | patl
+        follow               | suivre suis suit suivons suivez suivent suivi                        | pa | pa
+        listen_to            | écouter                                                              | pa | p
+        lose lost            | perdre perds perd perdons perdez perdent perdu                       | p  | t
+        thank                | remercier                                                            | p  | p
+        forget forgot forgotten | oublier                                                           | p  | pt
+        admire               | admirer                                                              | p  | patl
+        take took taken      | prendre prends prend prenons prenez prennent pris                     | p  | t
+        """),
+    "Resting": (3, """
+        sleep slept          | dormir dors dort dormons dormez dorment dormi                        | pa |
+        work                 | travailler                                                           | p  |
+        sing sang            | chanter                                                              | pa |
+        dance                | danser                                                               | pa |
+        laugh                | rire ris rit rions riez rient ri                                     | p  |
+        walk                 | marcher                                                              | pa |
+        smile                | sourire souris sourit sourions souriez sourient souri                | p  |
+        cry                  | pleurer                                                              | p  |
+        """),
+    "Moving": (3, """
+        arrive               | arriver                                                              | pa |
+        leave left           | partir pars part partons partez partent parti                        | pa |
+        fall fell            | tomber                                                               | pa |
+        stay                 | rester                                                               | pa |
+        """),
+    "Going": (2, """
+        go went              | aller vais va allons allez vont allé                                 | pa |
+        return               | retourner                                                            | pa |
+        """),
+    "Coming": (1, """
+        come came            | venir viens vient venons venez viennent venu                         | pa |
+        """),
+    "Giving": (2, """
+        give gave            | donner                                                               | p  |
+        show                 | montrer                                                              | p  |
+        bring brought        | apporter                                                             | p  |
+        send sent            | envoyer envoie envoie envoyons envoyez envoient envoyé               | p  |
+        lend lent            | prêter                                                               | p  |
+        """),
+    "Talking": (2, """
+        talk                 | parler                                                               | p  |
+        write wrote          | écrire écris écrit écrivons écrivez écrivent écrit                   | p  |
+        reply                | répondre réponds répond répondons répondez répondent répondu         | p  |
+        lie                  | mentir mens ment mentons mentez mentent menti                        | p  |
+        """),
+    "Thinking": (3, """
+        think thought        | penser                                                               | p  |
+        know knew            | savoir sais sait savons savez savent su                              | p  |
+        say said             | dire dis dit disons dites disent dit                                 | p  |
+        hope                 | espérer espère espère espérons espérez espèrent espéré               | p  |
+        believe              | croire crois croit croyons croyez croient cru                        | p  |
+        """),
+}
+
+# Words of the closed classes: symbol, then English | French. Several words on one side are all aligned to the one on the other.
+CLOSED = {
+    "Definite,m,3s": "the*6 | le; this | ce; my | mon; his | son; her | son; our | notre; your | votre; their | leur",
+    "Definite,f,3s": "the*6 | la; this | cette; my | ma; his | sa; her | sa; our | notre; your | votre; their | leur",
+    "Definite,m,3p": "the*6 | les; these | ces; my | mes; his | ses; her | ses; our | nos; your | vos; their | leurs",
+    "Definite,f,3p": "the*6 | les; these | ces; my | mes; his | ses; her | ses; our | nos; your | vos; their | leurs",
+    "Indefinite,m,3s": "a*4 | un; each | chaque",
+    "Indefinite,f,3s": "a*4 | une; each | chaque",
+    "Indefinite,m,3p": "two | deux; three | trois; several | plusieurs",
+    "Indefinite,f,3p": "two | deux; three | trois; several | plusieurs",
+    "Pronoun,1s,m": "i | je",
+    "Pronoun,1p,m": "we | nous",
+    "Pronoun,2p,m": "you | vous",
+    "Pronoun,3s,m": "he | il",
+    "Pronoun,3s,f": "she | elle",
+    "Pronoun,3p,m": "they | ils",
+    "Tonic": "me | moi; you | vous; him | lui; her | elle; us | nous; them | eux",
+    "Never": "never | jamais; no longer | plus",
+    "Often": "often | souvent; always | toujours; rarely | rarement",
+    "Daypart": "morning | matin; evening | soir; afternoon | après-midi",
+    "Time,present": "today | aujourd'hui; now | maintenant; here | ici; every day | chaque jour",
+    "Time,past": "today | aujourd'hui; yesterday | hier; here | ici",
+    "Opening,present": "today | aujourd'hui; now | maintenant; sometimes | parfois; every day | chaque jour",
+    "Opening,past": "today | aujourd'hui; yesterday | hier",
+    "Preposition,person": "with | avec; near | près de; behind | derrière; in front of | devant",
+    "Preposition,thing": "near | près de; on | sur; under | sous",
+    "Preposition,place": "in*2 | dans; near | près de; behind | derrière; in front of | devant",
+}
+
+# Object clitics: person and gender that the participle agrees with, the direct and the indirect form.
+CLITICS = (("me", "me", "me", "m", "1s"), ("you", "vous", "vous", "m", "2p"), ("him", "le", "lui", "m", "3s"),
+           ("her", "la", "lui", "f", "3s"), ("us", "nous", "nous", "m", "1p"), ("them", "les", "leur", "m", "3p"))
+
+# Function words that a rule inflects in place, as in `do[p]`: one form for each of PERSONS.
+PARADIGMS = {
+    "do": "do do do does do",
+    "be": "am are are is are",
+    "was": "was were were was were",
+    "want": "want want want wants want",
+    "avoir": "ai avons avez a ont",
+    "être": "suis sommes êtes est sont",
+    "étais": "étais étions étiez était étaient",
+    "aller": "vais allons allez va vont",
+    "vouloir": "veux voulons voulez veut veulent",
+    "pouvoir": "peux pouvons pouvez peut peuvent",
+    "devoir": "dois devons devez doit doivent",
+}
