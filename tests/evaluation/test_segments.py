@@ -1,0 +1,59 @@
+"""Segments are counted once and read back as they were."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from lookback.errors import InputError
+from lookback.evaluation import Prediction, Segments, sentence_statistics
+
+PREDICTIONS = [
+    Prediction(0, "a b c", "x y z w", "x y z", -1.0, 3, False),
+    Prediction(1, "a", "x", "", -1.0, 1, True),
+]
+
+
+def test_counts_words_and_bleu_statistics():
+    segments = Segments.of(PREDICTIONS, "none")
+    assert len(segments) == 2
+    assert segments.source_length.tolist() == [3, 1]
+    assert segments.reference_length.tolist() == [4, 1]
+    assert segments.hypothesis_length.tolist() == [3, 0]
+    assert segments.truncated.tolist() == [False, True]
+    assert (segments.bleu_statistics == sentence_statistics(["x y z", ""], ["x y z w", "x"], "none")).all()
+    assert segments[segments.truncated].source_length.tolist() == [1]
+
+
+@pytest.mark.parametrize("predictions", [PREDICTIONS, []])
+def test_load_gives_back_what_save_wrote(tmp_path, predictions):
+    segments = Segments.of(predictions, "13a")
+    segments.save(tmp_path / "test" / "segments.npz")
+    loaded = Segments.load(tmp_path / "test" / "segments.npz")
+    for field in fields(Segments):
+        expected, found = getattr(segments, field.name), getattr(loaded, field.name)
+        assert found.dtype == expected.dtype
+        assert (found == expected).all()
+
+
+def test_what_is_no_segments_file_is_refused_by_name(tmp_path):
+    with pytest.raises(InputError, match=r"absent.npz.*expected a segments.npz"):
+        Segments.load(tmp_path / "absent.npz")
+    np.savez(tmp_path / "other.npz", source_length=np.zeros(2))
+    with pytest.raises(InputError, match=r"other.npz.*reference_length"):
+        Segments.load(tmp_path / "other.npz")
+    (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04broken")
+    with pytest.raises(InputError, match=r"broken.npz"):
+        Segments.load(tmp_path / "broken.npz")
+
+
+def test_arrays_of_different_lengths_are_refused():
+    segments = Segments.of(PREDICTIONS, "none")
+    with pytest.raises(ValueError, match=r"truncated has shape \(1,\), expected \(2,\)"):
+        Segments(
+            segments.source_length,
+            segments.reference_length,
+            segments.hypothesis_length,
+            segments.truncated[:1],
+            segments.bleu_statistics,
+        )

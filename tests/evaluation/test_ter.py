@@ -1,0 +1,50 @@
+"""The faster TER is sacrebleu's TER, also where sentences are long, bad, and leave sacrebleu's band of the table."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import TER
+
+from lookback.evaluation import ter
+
+words = st.lists(st.sampled_from(list("abcdefg")), max_size=14)
+
+
+def sacrebleu_ter(hypotheses, references):
+    return pytest.approx(TER().corpus_score(hypotheses, [references]).score, abs=1e-9)
+
+
+@given(st.lists(st.tuples(words, words), min_size=1, max_size=4))
+def test_equals_sacrebleu_on_any_words(pairs):
+    hypotheses, references = [" ".join(pair[0]) for pair in pairs], [" ".join(pair[1]) for pair in pairs]
+    assert ter(hypotheses, references) == sacrebleu_ter(hypotheses, references)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(26, 55), st.integers(26, 55))
+def test_equals_sacrebleu_on_long_bad_translations(randomness: random.Random, expected: int, written: int):
+    vocabulary = [f"w{index}" for index in range(60)]
+    reference = " ".join(randomness.choices(vocabulary, k=expected))
+    hypothesis = " ".join(randomness.choices(vocabulary, k=written))
+    assert ter([hypothesis], [reference]) == sacrebleu_ter([hypothesis], [reference])
+
+
+@pytest.mark.parametrize(("block", "tail"), [(27, 3), (30, 30), (26, 12)])
+def test_equals_sacrebleu_where_the_cheapest_path_leaves_its_band(block: int, tail: int):
+    moved, stays = [f"m{index}" for index in range(block)], [f"s{index}" for index in range(tail)]
+    hypothesis, reference = " ".join(moved + stays), " ".join(stays + moved)
+    assert ter([hypothesis], [reference]) == sacrebleu_ter([hypothesis], [reference])
+
+
+def test_empty_sides():
+    assert ter([], []) is None
+    assert ter(["", ""], ["", ""]) == 0.0
+    assert ter(["a b"], [""]) == 100.0
+    assert ter([""], ["a b"]) == 100.0
+
+
+def test_unequal_numbers_of_sentences_are_refused():
+    with pytest.raises(ValueError, match="1 hypotheses for 0 references"):
+        ter(["a"], [])
