@@ -8,7 +8,7 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from lookback.data import Batch, TextCorpus, Tokenizer, TranslationData
+from lookback.data import Batch, TextCorpus, Tokenizer, TranslationData, evaluation_loader
 from lookback.data.filtering import filter_pairs
 from lookback.errors import InputError
 from lookback.symbols import BOS, EOS, PAD, UNK
@@ -159,6 +159,20 @@ def test_given_tokenizers_are_used_and_saved_ones_come_back(tmp_path: Path) -> N
     assert (next(iter(other.train_dataloader())).source[0] == torch.tensor([UNK, UNK, UNK, EOS])).all()
 
 
+def test_evaluation_loader_gives_other_text_with_the_same_tokenizers() -> None:
+    module = data()
+    texts = datasets.Dataset.from_dict({"source": ["w1", "new w2 w3", ""], "target": ["w1", "w4", "w5"]})
+    (batch,) = evaluation_loader(texts, module.source_tokenizer, module.target_tokenizer, 4)
+    assert batch.ids.tolist() == [1, 0, 2], "longest source first"
+    assert [module.target_tokenizer.decode(row) for row in batch.target.tolist()] == ["w4", "w1", "w5"]
+    assert module.source_tokenizer.decode(batch.source[0].tolist()) == "<unk> w2 w3"
+
+    test = evaluation_loader(module.texts("test"), module.source_tokenizer, module.target_tokenizer, 10)
+    for ours, theirs in zip(test, module.test_dataloader(), strict=True):
+        assert torch.equal(ours.ids, theirs.ids)
+        assert torch.equal(ours.target, theirs.target)
+
+
 def test_fingerprint_is_the_raw_text_of_all_splits() -> None:
     plain = data()
     assert plain.fingerprint == data(seed=5, vocabulary_size=9, train_max_length=3).fingerprint
@@ -219,7 +233,7 @@ def trainer(folder: Path, epochs: int, **settings) -> lightning.Trainer:
 
 
 @pytest.mark.parametrize("unit", ["sentences", "tokens"])
-@pytest.mark.filterwarnings("ignore::lightning.pytorch.utilities.warnings.PossibleUserWarning")
+@pytest.mark.filterwarnings("ignore")  # of Lightning: no validation step, no loader workers
 def test_lightning_epochs_differ_and_resume_in_step(unit: str, tmp_path: Path) -> None:
     size = 8 if unit == "sentences" else 60
     whole, begun, resumed = Recorder(), Recorder(), Recorder()
@@ -237,7 +251,7 @@ def test_lightning_epochs_differ_and_resume_in_step(unit: str, tmp_path: Path) -
     assert list(resumed.epochs) == [2, 3]
 
 
-@pytest.mark.filterwarnings("ignore::lightning.pytorch.utilities.warnings.PossibleUserWarning")
+@pytest.mark.filterwarnings("ignore")  # of Lightning: no validation step, no loader workers
 def test_lightning_tests_every_pair_once_and_takes_half_precision(tmp_path: Path) -> None:
     recorder, module = Recorder(), data()
     runner = trainer(tmp_path, 1, precision="bf16-true")

@@ -3,6 +3,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import hydra
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -238,6 +239,16 @@ def test_real_corpus(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (tiny / "testlen.fr").open(encoding="utf-8", newline="\n") as stream:
         assert splits["test"]["target"][:] == [line.rstrip("\n") for line in stream]
     assert "warning" not in capsys.readouterr().err
+
+
+def test_config_builds_the_corpus(tiny: Path) -> None:
+    config = OmegaConf.load(CONFIG)
+    for split, name in [("train", "train"), ("validation", "dev"), ("test", "aer")]:
+        config[split] = files(tiny, name)
+    built = hydra.utils.instantiate(config)
+    assert isinstance(built, TextCorpus)
+    assert built.train_max_length == 60
+    assert len(built.load()["test"]) == 37
 
 
 def test_scoring_on_training_text_is_said(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lookback.data.batching import Batch, BucketBatchSampler, Sentences, Sources, encode_sources
     from lookback.data.corpus import SPLITS, Corpus
-    from lookback.data.datamodule import TranslationData, fingerprint
+    from lookback.data.datamodule import TranslationData, evaluation_loader, fingerprint
+    from lookback.data.grammar import GrammarCorpus
     from lookback.data.text import TextCorpus, read_pair
     from lookback.data.tokenizer import Tokenizer, train_word_tokenizer
 
@@ -18,12 +19,14 @@ _MODULES = {
     "Batch": "batching",
     "BucketBatchSampler": "batching",
     "Corpus": "corpus",
+    "GrammarCorpus": "grammar",
     "Sentences": "batching",
     "Sources": "batching",
     "TextCorpus": "text",
     "Tokenizer": "tokenizer",
     "TranslationData": "datamodule",
     "encode_sources": "batching",
+    "evaluation_loader": "datamodule",
     "fingerprint": "datamodule",
     "read_pair": "text",
     "train_word_tokenizer": "tokenizer",
@@ -34,12 +37,14 @@ __all__ = [
     "Batch",
     "BucketBatchSampler",
     "Corpus",
+    "GrammarCorpus",
     "Sentences",
     "Sources",
     "TextCorpus",
     "Tokenizer",
     "TranslationData",
     "encode_sources",
+    "evaluation_loader",
     "fingerprint",
     "read_pair",
     "train_word_tokenizer",

@@ -170,21 +170,24 @@ class TranslationData(lightning.LightningDataModule):
         return train_word_tokenizer(_column(self._texts["train"], side), self.vocabulary_size, self.min_frequency)
 
     def _sampler(self, split: str) -> BucketBatchSampler:
-        pairs, training = self._encoded[split], split == "train"
-        return BucketBatchSampler(
-            source_lengths=pairs.source.lengths,
-            target_lengths=pairs.target.lengths - 1,  # BOS is not predicted
-            batch_size=self.batch_size if training else self.evaluation_batch_size,
-            unit=self.batch_unit if training else "sentences",
-            seed=self.seed,
-            shuffle=training,
-        )
+        if split == "train":
+            return _sampler(self._encoded[split], self.batch_size, self.batch_unit, self.seed, shuffle=True)
+        return _sampler(self._encoded[split], self.evaluation_batch_size, "sentences", self.seed, shuffle=False)
 
     def _loader(self, split: str) -> DataLoader[Batch]:
-        # A batch is a few numpy calls: a worker process would only add the cost of sending it.
-        return DataLoader(
-            _Pairs(_ready(self._encoded)[split]), sampler=self._samplers[split], batch_size=None, collate_fn=_unchanged
-        )
+        return _loader(_ready(self._encoded)[split], self._samplers[split])
+
+
+def evaluation_loader(
+    texts: datasets.Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, batch_size: int
+) -> DataLoader[Batch]:
+    """Batches of any text with the columns `source` and `target`, as `test_dataloader` gives them for a corpus.
+
+    Every row comes once, in a fixed order, the longest sources first; `Batch.ids` are rows of `texts`.
+    """
+    with step(f"Preparing {len(texts):,} pairs"):
+        pairs = encode_pairs(texts, source_tokenizer, target_tokenizer)
+    return _loader(pairs, _sampler(pairs, batch_size, "sentences", seed=0, shuffle=False))
 
 
 def fingerprint(splits: Iterable[datasets.Dataset]) -> str:
@@ -218,6 +221,16 @@ class _Pairs(Dataset[Batch]):
             source_length=torch.from_numpy(source.lengths[rows]),
             target=torch.from_numpy(target.padded(rows)),
         )
+
+
+def _sampler(pairs: EncodedPairs, batch_size: int, unit: str, seed: int, shuffle: bool) -> BucketBatchSampler:
+    target_lengths = pairs.target.lengths - 1  # BOS is not predicted
+    return BucketBatchSampler(pairs.source.lengths, target_lengths, batch_size, unit, seed, shuffle)
+
+
+def _loader(pairs: EncodedPairs, sampler: BucketBatchSampler) -> DataLoader[Batch]:
+    # A batch is a few numpy calls: a worker process would only add the cost of sending it.
+    return DataLoader(_Pairs(pairs), sampler=sampler, batch_size=None, collate_fn=_unchanged)
 
 
 def _unchanged(batch: Any) -> Any:
