@@ -85,6 +85,14 @@ def test_a_sentence_over_the_token_budget_is_its_own_batch() -> None:
     assert sorted(map(sorted, rows)) == [[0, 2], [1], [3]]
 
 
+def test_others_are_not_padded_to_a_stray_line() -> None:
+    lengths = [(5, 6)] * 200 + [(10_000, 6), (5, 10_000)]
+    for shuffle in (True, False):
+        rows = epoch(sampler(lengths, batch_size=8, shuffle=shuffle), 0)
+        assert max(len(batch) * max(max(lengths[row]) for row in batch) for batch in rows) <= 10_000
+        assert len(rows) <= 30
+
+
 def test_bad_settings_name_the_argument() -> None:
     with pytest.raises(ValueError, match="batch_size: 0, expected 1 or more"):
         sampler([(1, 1)], batch_size=0)

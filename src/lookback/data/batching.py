@@ -14,6 +14,7 @@ from lookback.data.tokenizer import Tokenizer
 from lookback.symbols import EOS, PAD
 
 BATCH_UNITS = ("sentences", "tokens")
+_ROOM = 1000  # padded tokens for each sentence of a batch counted in sentences: far above real text, far below memory
 
 
 @dataclass
@@ -130,7 +131,8 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         source_lengths: (N,) tokens of each source, EOS included.
         target_lengths: (N,) tokens to predict of each target, EOS included.
         batch_size: sentences of a batch, or tokens: the larger of its padded source and its padded target.
-        unit: "sentences" or "tokens". A sentence longer than a budget of tokens forms a batch of its own.
+        unit: "sentences" or "tokens". A sentence longer than a budget of tokens forms a batch of its own. A batch of
+            B sentences also has a budget, 1,000 B tokens, so that one stray line of 10,000 words is not padded for.
         seed: of the shuffle.
         shuffle: True for training.
 
@@ -157,7 +159,7 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         self.epoch = 0
         self._lengths = np.stack([source_lengths, target_lengths])
         ordered = self._lengths[:, self._order(np.arange(len(source_lengths)))]
-        self._starts = _cut_sentences(ordered, batch_size) if unit == "sentences" else _cut_tokens(ordered, batch_size)
+        self._starts = _cut(ordered, batch_size, batch_size * _ROOM if unit == "sentences" else batch_size)
         self._stops = np.append(self._starts[1:], ordered.shape[1])[: len(self._starts)]
         self._padding_waste = _padding_waste(ordered, self._starts)
 
@@ -193,17 +195,13 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         return rows[np.lexsort((np.where(leading % 2, other, -other), leading))]
 
 
-def _cut_sentences(ordered: np.ndarray, batch_size: int) -> np.ndarray:
-    return np.arange(0, ordered.shape[1], batch_size)
-
-
-def _cut_tokens(ordered: np.ndarray, budget: int) -> np.ndarray:
-    """Where each batch starts, when each takes as many sentences as its padded size allows."""
+def _cut(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
+    """Where each batch starts, when each takes pairs as long as both limits allow: their number and the padded size."""
     starts: list[int] = []
     longest = 0
     for row, length in enumerate(ordered.max(axis=0).tolist()):
         longest = max(longest, length)
-        if not starts or (row - starts[-1] + 1) * longest > budget:
+        if not starts or (size := row - starts[-1] + 1) > sentences or size * longest > tokens:
             starts.append(row)
             longest = length
     return np.array(starts, dtype=np.int64)
