@@ -1,0 +1,54 @@
+"""What the configs of runs differ in: the attention and the seed are meant to, anything else is said aloud."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lookback.report.runs import Run
+
+_NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger.", "data.cache")
+"""Keys that may differ: the seed is a column of its own, the others change no number."""
+
+_BROUGHT_BY_ATTENTION = ("attention.", "decoder.query")
+"""Keys that an attention's own file sets: they tell two runs apart only where their attention has the same name."""
+
+
+def differing(runs: Sequence[Run]) -> list[str]:
+    """Config keys, such as `encoder.cell`, with more than one value in `runs`, beside the attention and the seed."""
+    configs = [_flat(run.config) for run in runs]
+    keys = dict.fromkeys(key for config in configs for key in config)
+    return [
+        key
+        for key in keys
+        if not key.startswith(_NO_NUMBER_DEPENDS_ON) and _differs(key, runs, key.startswith(_BROUGHT_BY_ATTENTION))
+    ]
+
+
+def query_states(runs: Sequence[Run]) -> dict[str, Any]:
+    """`decoder.query` of each attention where that differs too (Bahdanau: previous, Luong: current), else nothing."""
+    queries = {run.attention: value(run, "decoder.query") for run in runs}
+    return queries if len(set(map(str, queries.values()))) > 1 else {}
+
+
+def value(run: Run, key: str) -> Any:
+    """A config value by its dotted key; None where the run's config has no such key."""
+    return _flat(run.config).get(key)
+
+
+def arm(run: Run, keys: Sequence[str]) -> str:
+    """What is compared: the attention's name and the other differences. The runs of one arm differ in seed alone."""
+    return ", ".join([run.attention, *(f"{key}={value(run, key)}" for key in keys)])
+
+
+def _differs(key: str, runs: Sequence[Run], within_attention: bool) -> bool:
+    seen = {(run.attention if within_attention else "", str(value(run, key))) for run in runs}
+    return len(seen) > len({name for name, _ in seen})
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, entry in config.items():
+        if isinstance(entry, Mapping) and entry:
+            flat |= _flat(entry, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = entry
+    return flat

@@ -1,0 +1,169 @@
+"""The table of runs: one list of rows, shown in the terminal and written as CSV."""
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from lookback.evaluation import COST, atomic_write, label
+from lookback.report.differences import arm, differing, value
+from lookback.report.runs import Run
+
+Row = dict[str, Any]
+
+_SCORES = ("chrf", "ter", "perplexity", "length_ratio", "truncated", "half_length", "retention")
+_STATUS_STYLE = {"finished": "green", "failed": "bold red"}
+
+
+def ranked(runs: Sequence[Run]) -> list[Run]:
+    """The runs in the order of a table: best arm first (mean BLEU over its seeds), then by seed; unscored runs last."""
+    keys = differing(runs)
+    arms: dict[str, list[float]] = {}
+    for run in runs:
+        if run.results and run.results["bleu"] is not None:
+            arms.setdefault(arm(run, keys), []).append(run.results["bleu"])
+
+    def place(run: Run) -> tuple[bool, float, str, int]:
+        name = arm(run, keys)
+        mean = sum(arms[name]) / len(arms[name]) if name in arms else -1.0
+        return run.results is None, -mean, name, run.seed or 0
+
+    return sorted(runs, key=place)
+
+
+def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
+    """A row a run, ranked, the same keys in each: texts and numbers as they are, None where there is none.
+
+    `group` numbers the test set and signature that the runs share; `run` is the run's directory as seen from `out`.
+    """
+    runs = ranked(runs)
+    keys = differing(runs)
+    buckets = _buckets(runs)
+    return [
+        {
+            "group": group,
+            "run": _relative(run.directory, out),
+            "attention": run.attention,
+            "seed": run.seed,
+            **{key: value(run, key) for key in keys},
+            "bleu": (run.results or {}).get("bleu"),
+            **_by_length(run, buckets),
+            **{key: (run.results or {}).get(key) for key in _SCORES},
+            **{key: (run.results or {}).get("cost", {}).get(key) for key in COST},
+            "status": run.status,
+            "reason": run.reason,
+            **{key: (run.results or {}).get(key) for key in ("data", "signature", "data_fingerprint")},
+        }
+        for run in runs
+    ]
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """Write the rows, atomically, with every column that any of them has; an absent value is an empty cell."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())
+
+
+def score_table(rows: Sequence[Row], title: str) -> Table:
+    """BLEU of each run, whole and by source length; the best of each column in bold."""
+    table = _table(title)
+    buckets = [key for key in rows[0] if key.startswith("bleu ")]
+    keys = _differing_columns(rows)
+    for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
+        table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
+    for name in ("BLEU", *(key.removeprefix("bleu ") for key in buckets), "length ratio", "cut", "kept"):
+        table.add_column(name, justify="right", max_width=6)
+    best = {key: max((row[key] for row in rows if row[key] is not None), default=None) for key in ("bleu", *buckets)}
+    for row in rows:
+        scores = [_best(_number(row[key], ".1f"), row[key] == best[key]) for key in ("bleu", *buckets)]
+        rest = [_number(row["length_ratio"], ".3f"), _number(row["truncated"], "d"), _number(row["retention"], ".0%")]
+        table.add_row(*_names(row, keys), *scores, *rest)
+    table.caption = "by source length in words · cut: met the length limit · kept: longest bucket / best bucket"
+    return table
+
+
+def cost_table(rows: Sequence[Row]) -> Table:
+    """What each run took, how it ended, and where it is."""
+    table = _table("What it took")
+    keys = _differing_columns(rows)
+    for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
+        table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
+    for name in ("updates", "target tokens", "tokens/s", "parameters", "time", "memory"):
+        table.add_column(name, justify="right", max_width=10)
+    table.add_column("status")
+    table.add_column("run", overflow="fold")
+    for row in rows:
+        counts = [_short(row[key]) for key in ("updates", "target_tokens", "tokens_per_second", "parameters")]
+        memory = "" if row["peak_memory_mb"] is None else f"{_short(row['peak_memory_mb'] * 1e6)}B"
+        status = f"[{_STATUS_STYLE.get(row['status'], 'yellow')}]{row['status']}[/]"
+        table.add_row(*_names(row, keys), *counts, _duration(row["seconds"]), memory, status, escape(row["run"]))
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", caption_justify="left", box=None, padding=(0, 1, 0, 0))
+
+
+def _names(row: Row, keys: Sequence[str]) -> list[str]:
+    return [escape(row["attention"]), _number(row["seed"], "d"), *(escape(str(row[key])) for key in keys)]
+
+
+def _differing_columns(rows: Sequence[Row]) -> list[str]:
+    columns = list(rows[0])
+    return columns[columns.index("seed") + 1 : columns.index("bleu")]
+
+
+def _buckets(runs: Sequence[Run]) -> list[str]:
+    """Labels of the buckets in which any run has a sentence."""
+    curves = [run.results["by_length"] for run in runs if run.results]
+    filled = {(bucket["lo"], label(bucket)) for curve in curves for bucket in curve if bucket["n"]}
+    return [name for _, name in sorted(filled)]
+
+
+def _by_length(run: Run, buckets: Sequence[str]) -> Row:
+    curve: Mapping[str, Any] = {label(bucket): bucket for bucket in run.results["by_length"]} if run.results else {}
+    scores = {f"bleu {name}": curve[name]["bleu"] if name in curve else None for name in buckets}
+    return scores | {f"n {name}": curve[name]["n"] if name in curve else None for name in buckets}
+
+
+def _relative(directory: Path, out: Path) -> str:
+    try:
+        return Path(os.path.relpath(directory, out)).as_posix()
+    except ValueError:  # another drive
+        return directory.resolve().as_posix()
+
+
+def _best(text: str, is_best: bool) -> str:
+    return f"[bold]{text}[/]" if is_best and text else text
+
+
+def _number(number: float | None, form: str) -> str:
+    return "" if number is None else format(number, form)
+
+
+def _short(number: float | None) -> str:
+    """Three digits and a letter: 812, 21.3k, 1.90M."""
+    if number is None:
+        return ""
+    for letter, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(number) >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {rest:02}s"
