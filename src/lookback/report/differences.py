@@ -36,7 +36,9 @@ def value(run: Run, key: str) -> Any:
 
 def arm(run: Run, keys: Sequence[str]) -> str:
     """What is compared: the attention's name and the other differences. The runs of one arm differ in seed alone."""
-    return ", ".join([run.attention, *(f"{key}={value(run, key)}" for key in keys)])
+    short = [key.rpartition(".")[2] for key in keys]
+    names = [name if short.count(name) == 1 else key for key, name in zip(keys, short, strict=True)]
+    return ", ".join([run.attention, *(f"{name}={value(run, key)}" for key, name in zip(keys, names, strict=True))])
 
 
 def _differs(key: str, runs: Sequence[Run], within_attention: bool) -> bool:

@@ -1,6 +1,7 @@
 """BLEU against source length: one Vega-Lite specification for pages and notebooks, SVG and PNG without a browser."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -35,7 +36,7 @@ def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
     arms: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.attention != "none", arm(run, keys), run.seed or 0)):
         arms.setdefault(arm(run, keys), []).append(run)
-    legend = {name: f"{name}  {fmean(run.results['bleu'] for run in of):.1f}" for name, of in arms.items()}
+    legend = {name: f"{name} · {fmean(run.results['bleu'] for run in of):.1f}" for name, of in arms.items()}
 
     means = [point for name, of in arms.items() for point in _mean_points(legend[name], of)]
     singles = [
@@ -47,10 +48,11 @@ def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
     ]
     buckets = {point["x"]: point for point in means}
     edge = max(point["hi"] for point in means) + 0.5
+    top = min(100, 10 * math.ceil(max(point["high"] for point in means) / 10) or 10)
 
     x = alt.X("x:Q", title="Source length in words, and test sentences of that length", axis=_length_axis(buckets))
     x = x.scale(domain=[0, edge], nice=False)
-    y = alt.Y("bleu:Q", title="BLEU", scale=alt.Scale(domainMin=0), axis=alt.Axis(tickCount=6))
+    y = alt.Y("bleu:Q", title="BLEU", scale=alt.Scale(domain=[0, top]), axis=alt.Axis(tickCount=6))
     color = alt.Color("arm:N", title=None, scale=alt.Scale(domain=list(legend.values()), range=_colors(list(arms))))
     shape = alt.Shape("arm:N", title=None, scale=alt.Scale(domain=list(legend.values()), range=_shapes(len(arms))))
 
@@ -135,7 +137,7 @@ def _title(runs: Sequence[Run], arms: dict[str, list[Run]]) -> alt.TitleParams:
     """What is compared, on what, how the lines are made, and the signature that BLEU is never shown without."""
     first = runs[0].results
     assert first is not None
-    names = [name if len(arms) > 1 else f"attention {name}" for name in arms]
+    names = ", ".join(dict.fromkeys(run.attention for of in arms.values() for run in of))
     sentences = sum(bucket["n"] for bucket in first["by_length"])
     seeds = sorted({len(of) for of in arms.values()})
     counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
@@ -150,7 +152,7 @@ def _title(runs: Sequence[Run], arms: dict[str, list[Run]]) -> alt.TitleParams:
         drawn + (f" · hollow: n < {ENOUGH}" if hollow else ""),
         first["signature"],
     ]
-    return alt.TitleParams(text=f"BLEU against source length: {', '.join(names)}", subtitle=subtitle)
+    return alt.TitleParams(text=f"BLEU against source length: {names}", subtitle=subtitle)
 
 
 def _colors(arms: Sequence[str]) -> list[str]:
@@ -195,8 +197,9 @@ def _dressed(chart: alt.LayerChart) -> alt.LayerChart:
             offset=14,
             labelFontSize=13,
             labelColor=INK,
-            labelLimit=320,
+            labelLimit=400,
             rowPadding=7,
+            symbolOpacity=1,
             symbolSize=90,
             symbolStrokeWidth=2,
         )

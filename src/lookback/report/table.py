@@ -75,17 +75,21 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
 
 
 def score_table(rows: Sequence[Row], title: str) -> Table:
-    """BLEU of each run, whole and by source length; the best of each column in bold."""
+    """BLEU of each run, whole and by source length, under the number of sentences; the best of a column in bold."""
     table = _table(title)
     buckets = [key for key in rows[0] if key.startswith("bleu ")]
     keys = _differing_columns(rows)
     for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
         table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
     for name in ("BLEU", *(key.removeprefix("bleu ") for key in buckets), "length ratio", "cut", "kept"):
-        table.add_column(name, justify="right", max_width=6)
+        table.add_column(name, justify="right", max_width=7)
     best = {key: max((row[key] for row in rows if row[key] is not None), default=None) for key in ("bleu", *buckets)}
+    counts = {key: next((row[f"n{key[4:]}"] for row in rows if row["bleu"] is not None), None) for key in buckets}
+    table.add_row("n", "", *("" for _ in keys), "", *(_number(count, "d") for count in counts.values()), style="dim")
     for row in rows:
         scores = [_best(_number(row[key], ".1f"), row[key] == best[key]) for key in ("bleu", *buckets)]
+        if row["bleu"] is None:
+            scores[0] = _status(row)
         rest = [_number(row["length_ratio"], ".3f"), _number(row["truncated"], "d"), _number(row["retention"], ".0%")]
         table.add_row(*_names(row, keys), *scores, *rest)
     table.caption = "by source length in words · cut: met the length limit · kept: longest bucket / best bucket"
@@ -105,8 +109,7 @@ def cost_table(rows: Sequence[Row]) -> Table:
     for row in rows:
         counts = [_short(row[key]) for key in ("updates", "target_tokens", "tokens_per_second", "parameters")]
         memory = "" if row["peak_memory_mb"] is None else f"{_short(row['peak_memory_mb'] * 1e6)}B"
-        status = f"[{_STATUS_STYLE.get(row['status'], 'yellow')}]{row['status']}[/]"
-        table.add_row(*_names(row, keys), *counts, _duration(row["seconds"]), memory, status, escape(row["run"]))
+        table.add_row(*_names(row, keys), *counts, _duration(row["seconds"]), memory, _status(row), escape(row["run"]))
     return table
 
 
@@ -141,6 +144,10 @@ def _relative(directory: Path, out: Path) -> str:
         return Path(os.path.relpath(directory, out)).as_posix()
     except ValueError:  # another drive
         return directory.resolve().as_posix()
+
+
+def _status(row: Row) -> str:
+    return f"[{_STATUS_STYLE.get(row['status'], 'yellow')}]{row['status']}[/]"
 
 
 def _best(text: str, is_best: bool) -> str:

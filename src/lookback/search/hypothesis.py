@@ -31,6 +31,11 @@ class Hypothesis:
     alignment: Float[Tensor, "target source"]
     truncated: bool
 
+    def links(self) -> list[tuple[int, int]]:
+        """(source word, target word): for each target word the source word with the largest weight, end marks left out."""
+        words = self.alignment[: len(self.tokens), :-1]
+        return [(int(row.argmax()), j) for j, row in enumerate(words)] if words.shape[1] else []
+
 
 class Search(Protocol):
     """``search(model, source, lengths)``: the best hypotheses of each sentence, best first.

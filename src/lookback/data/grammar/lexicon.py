@@ -4,10 +4,6 @@ A table is cut after its first lines by the size of the lexicon (`SIZES`), so ea
 genders, a vowel or mute h for elision, an irregular plural. Kinds say who may do what to whom: p person, a animal, t thing, l place.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
-
 SIZES = {"small": 0.5, "medium": 1.0, "full": None}  # share of each table's medium count (after its name) that is kept; None: all
 
 GENDERS = ("m", "f")
@@ -137,7 +133,7 @@ ADJECTIVES = (21, """
         strong          | fort forte                | pa   | after
         yellow          | jaune jaune               | t    | after
         serious         | sérieux sérieuse          | p    | after
-        useful          | utile utile               | t    | after
+        broken          | cassé cassée              | t    | after
         clean           | propre propre             | tl   | after
         """)
 
@@ -148,22 +144,22 @@ VERBS = {
         love                 | aimer                                                                | pa | patl
         help                 | aider                                                                | p  | p
         buy bought           | acheter achète achète achetons achetez achètent acheté               | p  | atl
-        visit                | visiter                                                              | p  | l
         look_for             | chercher                                                             | pa | patl
-        wait_for             | attendre attends attend attendons attendez attendent attendu         | pa | pa
+        wait_for             | attendre attends attend attendons attendez attendent attendu         | pa | pat
         find found           | trouver                                                              | pa | patl
+        choose chose chosen  | choisir choisis choisit choisissons choisissez choisissent choisi    | p  | patl
         invite               | inviter                                                              | p  | p
-        hide hid hidden      | cacher                                                               | p  | t
-        sell sold            | vendre vends vend vendons vendez vendent vendu                       | p  | atl
-        choose chose chosen  | choisir choisis choisit choisissons choisissez choisissent choisi    | p  | atl
         watch                | regarder                                                             | pa | patl
+        visit                | visiter                                                              | p  | l
+        sell sold            | vendre vends vend vendons vendez vendent vendu                       | p  | atl
         follow               | suivre suis suit suivons suivez suivent suivi                        | pa | pa
+        hide hid hidden      | cacher                                                               | p  | t
         listen_to            | écouter                                                              | pa | p
         lose lost            | perdre perds perd perdons perdez perdent perdu                       | p  | t
         thank                | remercier                                                            | p  | p
-        forget forgot forgotten | oublier                                                           | p  | pt
+        forget forgot forgotten | oublier                                                           | p  | patl
         admire               | admirer                                                              | p  | patl
-        take took taken      | prendre prends prend prenons prenez prennent pris                     | p  | t
+        take took taken      | prendre prends prend prenons prenez prennent pris                    | p  | t
         """),
     "Resting": (3, """
         sleep slept          | dormir dors dort dormons dormez dorment dormi                        | pa |
@@ -212,10 +208,10 @@ VERBS = {
 
 # Words of the closed classes: symbol, then English | French. Several words on one side are all aligned to the one on the other.
 CLOSED = {
-    "Definite,m,3s": "the*6 | le; this | ce; my | mon; his | son; her | son; our | notre; your | votre; their | leur",
-    "Definite,f,3s": "the*6 | la; this | cette; my | ma; his | sa; her | sa; our | notre; your | votre; their | leur",
-    "Definite,m,3p": "the*6 | les; these | ces; my | mes; his | ses; her | ses; our | nos; your | vos; their | leurs",
-    "Definite,f,3p": "the*6 | les; these | ces; my | mes; his | ses; her | ses; our | nos; your | vos; their | leurs",
+    "Definite,m,3s": "the*9 | le; this | ce; my | mon; his | son; her | son; our | notre; your | votre; their | leur",
+    "Definite,f,3s": "the*9 | la; this | cette; my | ma; his | sa; her | sa; our | notre; your | votre; their | leur",
+    "Definite,m,3p": "the*9 | les; these | ces; my | mes; his | ses; her | ses; our | nos; your | vos; their | leurs",
+    "Definite,f,3p": "the*9 | les; these | ces; my | mes; his | ses; her | ses; our | nos; your | vos; their | leurs",
     "Indefinite,m,3s": "a*4 | un; each | chaque",
     "Indefinite,f,3s": "a*4 | une; each | chaque",
     "Indefinite,m,3p": "two | deux; three | trois; several | plusieurs",
@@ -230,10 +226,10 @@ CLOSED = {
     "Never": "never | jamais; no longer | plus",
     "Often": "often | souvent; always | toujours; rarely | rarement",
     "Daypart": "morning | matin; evening | soir; afternoon | après-midi",
-    "Time,present": "today | aujourd'hui; now | maintenant; here | ici; every day | chaque jour",
-    "Time,past": "today | aujourd'hui; yesterday | hier; here | ici",
-    "Opening,present": "today | aujourd'hui; now | maintenant; sometimes | parfois; every day | chaque jour",
-    "Opening,past": "today | aujourd'hui; yesterday | hier",
+    "Time,present": "now | maintenant; every day | chaque jour",
+    "Time,past": "yesterday | hier",
+    "Opening,present": "today | aujourd'hui; sometimes | parfois",
+    "Opening,past": "suddenly | soudain; one day | un jour",
     "Preposition,person": "with | avec; near | près de; behind | derrière; in front of | devant",
     "Preposition,thing": "near | près de; on | sur; under | sous",
     "Preposition,place": "in*2 | dans; near | près de; behind | derrière; in front of | devant",

@@ -36,10 +36,10 @@ def spell_french(words: list[str], links: list[list[int]]) -> tuple[list[str], l
             word = _CONTRACTIONS[plain, following]
             following = spelt[-1] if spelt else ""
             plain, special = word, ""
-        if starts_with_vowel(following):
-            plain = special or _BEFORE_VOWEL.get(plain, plain)
-        elif plain == "si" and following in ("il", "ils"):
+        if plain == "si" and following in ("il", "ils"):
             plain = "s'"
+        elif starts_with_vowel(following):
+            plain = special or _BEFORE_VOWEL.get(plain, plain)
         spelt.append(plain)
         united.append(places)
     return spelt[::-1], united[::-1]

@@ -1,0 +1,17 @@
+"""Score a trained run: python evaluate.py run=DIR."""
+
+import hydra
+from omegaconf import DictConfig
+
+from lookback.command import launch
+
+
+@hydra.main(version_base="1.3", config_path="conf", config_name="evaluate")
+def main(config: DictConfig) -> None:
+    from lookback.training.evaluate import evaluate
+
+    evaluate(config)
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,80 @@
+"""How the scripts start, and how they fail: one clear line for what the user can mend, a traceback for what we must."""
+
+import difflib
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from lookback.errors import InputError
+
+
+def launch(main: Callable[[], Any]) -> None:
+    """Run a Hydra main. Bad input ends it with ``error: …`` and exit status 2."""
+    # Hydra then raises instead of printing its own version of an error
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    try:
+        sys.argv[1:] = resumed(sys.argv[1:])
+        main()
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
+    except Exception as error:
+        message = explain(error)
+        if message is None:
+            raise
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(2)
+
+
+def resumed(arguments: list[str]) -> list[str]:
+    """``resume=DIR`` means: the overrides that DIR was started with, in DIR again. What is typed beside it comes last."""
+    resumes = [argument for argument in arguments if argument.startswith("resume=")]
+    if not resumes:
+        return arguments
+    directory = Path(resumes[-1].removeprefix("resume="))
+    saved = directory / ".hydra" / "overrides.yaml"
+    if not saved.is_file():
+        raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory")
+    from omegaconf import OmegaConf
+
+    rest = [argument for argument in arguments if not argument.startswith("resume=")]
+    return [*OmegaConf.load(saved), f"hydra.run.dir={_quoted(str(directory))}", *rest]
+
+
+def explain(error: BaseException) -> str | None:
+    """The one line that tells a user what to mend; None where the program is at fault."""
+    from hydra.errors import HydraException, InstantiationException, MissingConfigException
+    from omegaconf.errors import OmegaConfBaseException
+
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, InstantiationException):
+        cause = error.__cause__
+        if isinstance(cause, (ValueError, TypeError)):
+            where = str(error).rpartition("full_key: ")[2] if "full_key: " in str(error) else ""
+            return f"{where}: {cause}" if where else str(cause)
+        return None
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        options = [str(option) for option in error.options or ()]
+        return f"{group or 'config'}={name}: no such choice; expected one of {', '.join(options)}{_nearest(name, options)}"
+    cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
+    if isinstance(cause, OmegaConfBaseException):
+        parent = cause.parent_node
+        keys = [str(key) for key in parent] if parent is not None and hasattr(parent, "keys") else []
+        key = str(cause.key) if cause.key is not None else ""
+        hint = _nearest(key, keys) if key not in keys else ""
+        return f"{cause.full_key or key}: {str(cause).splitlines()[0]}{hint}"
+    if isinstance(error, HydraException):
+        return " ".join(str(error).split())
+    return None
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,60 @@
+"""From a config to the objects it names. Every key is an explicit constructor argument, so a misspelt one is an error."""
+
+from typing import Any
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from lookback.data import Corpus, Tokenizer, TranslationData
+from lookback.nn import Seq2Seq, initialize
+from lookback.training.module import TranslationModule
+
+
+def build_data(
+    config: DictConfig,
+    corpus: Corpus | None = None,
+    source_tokenizer: Tokenizer | None = None,
+    target_tokenizer: Tokenizer | None = None,
+) -> TranslationData:
+    """The data that ``config`` names, not yet read; another corpus or given tokenizers take the place of its own."""
+    return TranslationData(
+        corpus=instantiate(config.data) if corpus is None else corpus,
+        vocabulary_size=config.tokenizer.vocabulary_size,
+        min_frequency=config.tokenizer.min_frequency,
+        batch_size=config.batch.size,
+        batch_unit=config.batch.unit,
+        evaluation_batch_size=config.batch.evaluation_size,
+        seed=config.seed,
+        source_tokenizer=source_tokenizer,
+        target_tokenizer=target_tokenizer,
+    )
+
+
+def build_model(config: DictConfig, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
+    """The network that ``config`` names, with first values drawn from torch's seed."""
+    encoder = instantiate(config.encoder, vocabulary_size=source_vocabulary)
+    attention = instantiate(config.attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size)
+    decoder = instantiate(
+        config.decoder, vocabulary_size=target_vocabulary, attention=attention, init_size=config.encoder.hidden_size
+    )
+    model = Seq2Seq(encoder, decoder)
+    initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
+    return model
+
+
+def build_module(
+    config: DictConfig, container: dict[str, Any], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, bleu_tokenize: str
+) -> TranslationModule:
+    """The network with all that trains, validates and tests it; ``container`` is the resolved config in plain containers."""
+    return TranslationModule(
+        model=build_model(config, len(source_tokenizer), len(target_tokenizer)),
+        optimizer=instantiate(config.optimizer),
+        schedule=instantiate(config.scheduler),
+        search=instantiate(config.search),
+        source_tokenizer=source_tokenizer,
+        target_tokenizer=target_tokenizer,
+        bleu_tokenize=bleu_tokenize,
+        validation_sentences=config.validation_sentences,
+        label_smoothing=config.label_smoothing,
+        config=container,
+    )

@@ -1,0 +1,54 @@
+"""Score a trained run on its own test set again, or on other text."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from lookback.data import TextCorpus
+from lookback.errors import InputError
+from lookback.evaluation import COST, read_results
+from lookback.training.build import build_data
+from lookback.training.quiet import quiet
+from lookback.training.test import print_results, test
+from lookback.training.trained import Trained
+
+
+def evaluate(config: DictConfig) -> dict[str, Any]:
+    """Test ``config.run``; what results.json holds. Written to a directory of its own: the run's test/ stays as it is."""
+    quiet()
+    trained = Trained.load(config.run)
+    files = config.data.test
+    if (files.source is None) != (files.target is None):
+        missing = "source" if files.source is None else "target"
+        raise InputError(f"data.test.{missing}: not given; expected both data.test.source and data.test.target, or neither")
+    if files.source is None:
+        corpus, name = instantiate(trained.config.data), trained.config.names.data
+    else:
+        nothing = {"source": None, "target": None}
+        corpus = TextCorpus(nothing, nothing, dict(files), bleu_tokenize=config.data.bleu_tokenize)
+        name = "text"
+    data = build_data(trained.config, corpus, trained.source_tokenizer, trained.target_tokenizer)
+    if config.search is not None:
+        trained.module.search = instantiate(config.search)
+    own = trained.run.test / "results.json"
+    cost = read_results(own)["cost"] if own.is_file() else dict.fromkeys(COST)
+    now = f"{datetime.now():%Y-%m-%d_%H-%M-%S.%f}"
+    directory = Path(config.out) if config.out else trained.run.path / "evaluations" / now
+    if (directory / "results.json").exists():
+        raise InputError(f"out={directory}: holds results already; expected a new directory")
+    record = test(
+        trained.module,
+        data,
+        directory,
+        config.accelerator,
+        attention=trained.config.names.attention,
+        data_name=name,
+        seed=trained.config.seed,
+        cost=cost,
+    )
+    print_results(record)
+    print(f"results: {directory}", flush=True)
+    return record

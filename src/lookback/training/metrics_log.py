@@ -1,0 +1,73 @@
+"""metrics.csv: a row a logged step, a column a metric."""
+
+import csv
+import io
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch.loggers.logger import Logger, rank_zero_experiment
+from lightning.pytorch.utilities import rank_zero_only
+
+from lookback.evaluation import atomic_write
+
+
+class MetricsLog(Logger):
+    """Collects what Lightning logs and writes it whole at each save, so that the file is never half a file.
+
+    Metrics that are logged at one step share a row. Rows of an earlier, interrupted part of the same run are kept up to the
+    step from which it resumes (Lightning's own CSVLogger would delete them).
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__()
+        self.path = Path(path)
+        self.rows: dict[int, dict[str, Any]] = {}
+
+    def resume(self, step: int) -> None:
+        """Take up the rows written so far, up to ``step``."""
+        if self.path.is_file():
+            with self.path.open(newline="") as file:
+                for row in csv.DictReader(file):
+                    if int(row["step"]) <= step:
+                        self.rows[int(row["step"])] = {name: value for name, value in row.items() if value and name != "step"}
+
+    @property
+    def name(self) -> str:
+        return "metrics"
+
+    @property
+    def version(self) -> str:
+        return ""
+
+    @property
+    @rank_zero_experiment
+    def experiment(self) -> "MetricsLog":
+        return self
+
+    def log_hyperparams(self, params: dict[str, Any] | Namespace) -> None:
+        """The config is in .hydra/ and in every checkpoint."""
+
+    @rank_zero_only
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        self.rows.setdefault(0 if step is None else step, {}).update(metrics)
+
+    @rank_zero_only
+    def save(self) -> None:
+        if not self.rows:
+            return
+        names = sorted({name for row in self.rows.values() for name in row} - {"epoch"})
+        text = io.StringIO()
+        writer = csv.DictWriter(text, ["step", "epoch", *names], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({"step": step, **row} for step, row in sorted(self.rows.items()))
+        with atomic_write(self.path) as file:
+            file.write(text.getvalue().encode())
+
+    @rank_zero_only
+    def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
+        self.save()
+
+    @rank_zero_only
+    def finalize(self, status: str) -> None:
+        self.save()

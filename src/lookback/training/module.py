@@ -1,0 +1,118 @@
+"""The network as Lightning trains, validates and tests it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor
+from torch.optim import Optimizer
+from torchmetrics import MeanMetric
+
+from lookback.data import Batch, Tokenizer
+from lookback.evaluation.predictions import Prediction
+from lookback.nn import Seq2Seq
+from lookback.search import GreedySearch, Search
+from lookback.training.metrics import CorpusBleu
+
+
+class TranslationModule(lightning.LightningModule):
+    """Trains a ``Seq2Seq`` on token cross-entropy; validates by perplexity and by BLEU of a fixed sample; tests by a search.
+
+    optimizer: gives an optimizer of the parameters.
+    schedule: gives a learning-rate schedule of the optimizer and the total number of updates (lookback.training.schedules).
+    search: what decodes the test set; validation decodes greedily, the first ``validation_sentences`` pairs.
+    bleu_tokenize: sacrebleu's tokenizer for this corpus.
+    label_smoothing: ε of the training loss; perplexity is always of the unsmoothed one.
+    config: the whole resolved configuration, plain containers; it travels in every checkpoint, under ``config``.
+
+    Logs train/loss, validation/loss (nats a target token), validation/perplexity and validation/bleu.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        optimizer: Callable[..., Optimizer],
+        schedule: Callable[[Optimizer, int], dict[str, Any]],
+        search: Search,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        bleu_tokenize: str,
+        validation_sentences: int,
+        label_smoothing: float,
+        config: dict[str, Any],
+    ) -> None:
+        super().__init__()
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label_smoothing={label_smoothing}: expected 0 up to 1")
+        self.model = model
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.search = search
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.validation_sentences = validation_sentences
+        self.label_smoothing = label_smoothing
+        self.config = config
+        self.validation_search = GreedySearch()
+        self.validation_loss = MeanMetric()
+        self.validation_bleu = CorpusBleu(bleu_tokenize)
+        self.test_loss = MeanMetric()
+        self.predictions: dict[int, Prediction] = {}
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        optimizer = self.optimizer(self.model.parameters())
+        total = int(self.trainer.estimated_stepping_batches)
+        return {"optimizer": optimizer, "lr_scheduler": self.schedule(optimizer, total)}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["config"] = self.config
+
+    def on_train_epoch_start(self) -> None:
+        # dropout is a function of seed and epoch alone, so that a resumed run repeats an uninterrupted one
+        torch.manual_seed(self.config["seed"] * 1_000_003 + self.current_epoch)
+
+    def training_step(self, batch: Batch, batch_index: int) -> Tensor:
+        result = self.model(batch.source, batch.source_length, batch.target, self.label_smoothing)
+        self.log("train/loss", (result.nll / result.tokens).detach(), batch_size=result.tokens)
+        return result.loss / result.tokens
+
+    def validation_step(self, batch: Batch, batch_index: int) -> None:
+        result = self.model(batch.source, batch.source_length, batch.target)
+        self.validation_loss.update(result.nll / result.tokens, weight=result.tokens)
+        sample = batch.ids < self.validation_sentences
+        if sample.any():
+            found = self.validation_search(self.model, batch.source[sample], batch.source_length[sample])
+            texts = self.trainer.datamodule.texts("validation")
+            references = [texts[int(i)]["target"] for i in batch.ids[sample]]
+            self.validation_bleu.update([self.target_tokenizer.decode(best[0].tokens) for best in found], references)
+
+    def on_validation_epoch_end(self) -> None:
+        loss = self.validation_loss.compute()
+        self.log("validation/loss", loss)
+        self.log("validation/perplexity", loss.exp(), prog_bar=True)
+        self.log("validation/bleu", self.validation_bleu.compute(), prog_bar=True)
+        self.validation_loss.reset()
+        self.validation_bleu.reset()
+
+    def on_test_epoch_start(self) -> None:
+        self.predictions = {}
+        self.test_loss.reset()
+
+    def test_step(self, batch: Batch, batch_index: int) -> None:
+        result = self.model(batch.source, batch.source_length, batch.target)
+        self.test_loss.update(result.nll / result.tokens, weight=result.tokens)
+        texts = self.trainer.datamodule.texts("test")
+        found = self.search(self.model, batch.source, batch.source_length)
+        for i, (best, *_) in zip(batch.ids.tolist(), found, strict=True):
+            # by id: a sentence that a sampler served twice is counted once
+            self.predictions[i] = Prediction(
+                id=i,
+                source=texts[i]["source"],
+                reference=texts[i]["target"],
+                hypothesis=self.target_tokenizer.decode(best.tokens),
+                score=best.score,
+                source_length=len(texts[i]["source"].split()),
+                truncated=best.truncated,
+            )

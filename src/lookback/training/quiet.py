@@ -1,0 +1,19 @@
+"""What Lightning says that helps nobody here."""
+
+import logging
+import sys
+import warnings
+
+
+def quiet() -> None:
+    """Keep Lightning's advice about this machine out of a user's sight: it asks for nothing that would help here."""
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    for message in (
+        ".*does not have many workers.*",
+        ".*The number of training batches.*is smaller than the logging interval.*",
+        ".*Checkpoint directory .* exists and is not empty.*",
+        ".*`isinstance\\(treespec, LeafSpec\\)` is deprecated.*",
+    ):
+        warnings.filterwarnings("ignore", message)
+    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)

@@ -1,0 +1,68 @@
+"""Learning rates over a training: each function gives what Lightning's ``configure_optimizers`` wants as ``lr_scheduler``.
+
+An update is a step of the optimizer. All but ``plateau`` multiply the optimizer's own learning rate by a factor of the update.
+"""
+
+import math
+from typing import Any
+
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
+
+
+def constant(optimizer: Optimizer, total_updates: int, warmup_updates: int = 0) -> dict[str, Any]:
+    """The optimizer's learning rate, after a linear warm-up."""
+    return _each_update(optimizer, lambda update: _warmup(update, warmup_updates))
+
+
+def inverse_sqrt(optimizer: Optimizer, total_updates: int, warmup_updates: int = 1000) -> dict[str, Any]:
+    """A linear warm-up, then √(warmup / update) (Vaswani et al. 2017, § 5.3, scaled so that its peak is the learning rate)."""
+    if warmup_updates < 1:
+        raise ValueError(f"warmup_updates={warmup_updates}: expected 1 or more")
+
+    def factor(update: int) -> float:
+        return min(_warmup(update, warmup_updates), math.sqrt(warmup_updates / max(update, 1)))
+
+    return _each_update(optimizer, factor)
+
+
+def luong(
+    optimizer: Optimizer, total_updates: int, warmup_updates: int = 0, start: float = 2 / 3, halvings: int = 4
+) -> dict[str, Any]:
+    """Constant for the share ``start`` of all updates, then halved ``halvings`` times, evenly over the rest.
+
+    Luong et al. 2015, § 4.1 train 8 of 12 epochs at one rate and halve it every epoch from then on: these defaults.
+    """
+    if not 0 <= start < 1:
+        raise ValueError(f"start={start}: expected a share of the training, 0 up to 1")
+    first = start * total_updates
+    between = max((total_updates - first) / halvings, 1.0) if halvings else math.inf
+
+    def factor(update: int) -> float:
+        halved = 0 if update < first else min(halvings, 1 + int((update - first) / between))
+        return _warmup(update, warmup_updates) * 0.5**halved
+
+    return _each_update(optimizer, factor)
+
+
+def plateau(
+    optimizer: Optimizer,
+    total_updates: int,
+    monitor: str = "validation/perplexity",
+    mode: str = "min",
+    factor: float = 0.5,
+    patience: int = 1,
+) -> dict[str, Any]:
+    """Multiplied by ``factor`` once ``monitor`` has not improved for more than ``patience`` validations."""
+    if mode not in ("min", "max"):
+        raise ValueError(f"mode={mode!r}: expected min or max")
+    scheduler = ReduceLROnPlateau(optimizer, mode=mode, factor=factor, patience=patience)
+    return {"scheduler": scheduler, "interval": "epoch", "monitor": monitor}
+
+
+def _warmup(update: int, warmup_updates: int) -> float:
+    return min(1.0, (update + 1) / warmup_updates) if warmup_updates else 1.0
+
+
+def _each_update(optimizer: Optimizer, factor: Any) -> dict[str, Any]:
+    return {"scheduler": LambdaLR(optimizer, factor), "interval": "step"}

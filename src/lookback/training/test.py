@@ -1,0 +1,89 @@
+"""Testing: translate a test set, score it, and write what the report reads."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import RichProgressBar
+
+from lookback.data import TranslationData
+from lookback.evaluation import Segments, label, results, write_json, write_predictions
+from lookback.training.callbacks import PlainProgress, in_terminal
+from lookback.training.module import TranslationModule
+from lookback.training.run_directory import git_revision, versions
+
+
+def test(
+    module: TranslationModule,
+    data: TranslationData,
+    directory: Path,
+    accelerator: str,
+    *,
+    attention: str,
+    data_name: str,
+    seed: int,
+    cost: dict[str, Any],
+) -> dict[str, Any]:
+    """Translate and score ``data``'s test set; write predictions.jsonl, segments.npz and results.json into ``directory``.
+
+    Always in float32, on one device: the same weights give the same numbers however they were trained.
+    """
+    tester = lightning.Trainer(
+        accelerator=accelerator,
+        devices=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        enable_progress_bar=in_terminal(),
+        callbacks=[RichProgressBar() if in_terminal() else PlainProgress()],
+        default_root_dir=str(directory),
+    )
+    tester.test(module, datamodule=data, verbose=False)
+    predictions = [module.predictions[i] for i in sorted(module.predictions)]
+    tokenize = data.corpus.bleu_tokenize
+    segments = Segments.of(predictions, tokenize)
+    record = results(
+        predictions,
+        tokenize,
+        attention=attention,
+        seed=seed,
+        data=data_name,
+        perplexity=math.exp(float(module.test_loss.compute())),
+        cost=cost,
+        versions=versions(),
+        git=git_revision(),
+        data_fingerprint=data.fingerprint,
+        segments=segments,
+    )
+    write_predictions(directory / "predictions.jsonl", predictions)
+    segments.save(directory / "segments.npz")
+    write_json(directory / "results.json", record)
+    return record
+
+
+def print_results(record: dict[str, Any]) -> None:
+    """The test scores, and BLEU by source length."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("source words", "sentences", "BLEU", "95% interval", "length ratio", "truncated"):
+        table.add_column(name, justify="right")
+    for bucket in record["by_length"]:
+        if bucket["n"]:
+            low, high = bucket["ci"]
+            table.add_row(
+                label(bucket),
+                f"{bucket['n']:,}",
+                f"{bucket['bleu']:.1f}",
+                f"{low:.1f} to {high:.1f}",
+                f"{bucket['length_ratio']:.2f}",
+                str(bucket["truncated"]),
+            )
+    Console(highlight=False).print(table)
+    print(
+        f"BLEU {record['bleu']:.2f}  chrF {record['chrf']:.2f}  TER {record['ter']:.2f}  "
+        f"perplexity {record['perplexity']:.3f}  ({record['signature']})",
+        flush=True,
+    )

@@ -1,0 +1,106 @@
+"""One run: read, train, test, and leave a run directory."""
+
+from pathlib import Path
+from typing import Any
+
+import lightning
+from hydra.utils import instantiate
+from lightning.pytorch.callbacks import RichProgressBar
+from lightning.pytorch.loggers import WandbLogger
+from omegaconf import DictConfig, OmegaConf
+
+from lookback.data import TranslationData
+from lookback.training.build import build_data, build_module
+from lookback.training.callbacks import AlignmentSnapshots, Cost, PlainProgress, in_terminal
+from lookback.training.metrics_log import MetricsLog
+from lookback.training.module import TranslationModule
+from lookback.training.quiet import quiet
+from lookback.training.run_directory import RunDirectory
+from lookback.training.test import print_results, test
+from lookback.training.tracking import finish, log_length_curve
+
+
+def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
+    """Train and test what ``config`` names in ``directory``; what results.json holds.
+
+    Where the directory has a last checkpoint, training goes on from there, to the same numbers as if it had never stopped.
+    """
+    run = RunDirectory(directory)
+    with run.recording():
+        exit_code = 1
+        try:
+            record = _train(config, run)
+            exit_code = 0
+            return record
+        finally:
+            finish(exit_code)
+
+
+def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
+    quiet()
+    lightning.seed_everything(config.seed, verbose=False)
+    container = OmegaConf.to_container(config, resolve=True)
+    resumed = run.last.is_file()
+
+    data = build_data(config)
+    data.setup()
+    data.save_tokenizers(run.tokenizers)
+    module = build_module(config, container, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
+    describe(config, data, module)
+
+    cost, metrics = Cost(), MetricsLog(run.path / "metrics.csv")
+    loggers = [metrics, *([instantiate(config.logger)] if config.logger else [])]
+    trainer = instantiate(
+        config.trainer,
+        default_root_dir=str(run.path),
+        logger=loggers,
+        enable_progress_bar=in_terminal(),
+        callbacks=[
+            cost,
+            RichProgressBar() if in_terminal() else PlainProgress(),
+            AlignmentSnapshots(run.test / "alignments.npz"),
+            *(instantiate(callback) for callback in config.callbacks.values()),
+        ],
+    )
+    for logger in loggers:
+        logger.log_hyperparams(container)
+    if resumed:
+        step = run.checkpoint(run.last)["global_step"]
+        metrics.resume(step)
+        print(f"going on from {run.last} (update {step:,})", flush=True)
+    trainer.fit(module, datamodule=data, ckpt_path=run.last if resumed else None, weights_only=True)
+    if trainer.interrupted:
+        raise KeyboardInterrupt
+
+    module.load_state_dict(run.checkpoint()["state_dict"])
+    record = test(
+        module,
+        data,
+        run.test,
+        config.trainer.accelerator,
+        attention=container["names"]["attention"],
+        data_name=container["names"]["data"],
+        seed=config.seed,
+        cost=cost.summary(module.model),
+    )
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            log_length_curve(logger, record)
+    print_results(record)
+    print(f"results: {run.path}", flush=True)
+    return record
+
+
+def describe(config: DictConfig, data: TranslationData, module: TranslationModule) -> None:
+    """Say what is about to be trained."""
+    about = data.describe()
+    train_split = about["train"]
+    parameters = sum(parameter.numel() for parameter in module.parameters())
+    print(
+        f"attention={config.names.attention}  data={config.names.data}  seed={config.seed}  "
+        f"{parameters:,} parameters\n"
+        f"{train_split['pairs']:,} training pairs, {train_split['target_tokens']:,} target tokens; vocabulary "
+        f"{about['source_vocabulary']:,} → {about['target_vocabulary']:,}; padding {about['padding_waste']:.1%}; "
+        f"validation {about['validation']['pairs']:,}, test {about['test']['pairs']:,} pairs",
+        flush=True,
+    )

@@ -1,0 +1,36 @@
+"""A trained run, taken up again: its config, its tokenizers, its network."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from lookback.data import Tokenizer
+from lookback.training.build import build_module
+from lookback.training.module import TranslationModule
+from lookback.training.run_directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run directory holds of a model: everything that translates, ready to use."""
+
+    run: RunDirectory
+    config: DictConfig
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
+    module: TranslationModule
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Trained":
+        """Load the best checkpoint of the run directory ``path``. Raises InputError where there is none."""
+        run = RunDirectory.existing(path)
+        checkpoint = run.checkpoint()
+        config = OmegaConf.create(checkpoint["config"])
+        source = Tokenizer.load(run.tokenizers / "source.json")
+        target = Tokenizer.load(run.tokenizers / "target.json")
+        # the corpus' own BLEU tokenizer is only known once a corpus is read; nothing here validates
+        module = build_module(config, checkpoint["config"], source, target, bleu_tokenize="none")
+        module.load_state_dict(checkpoint["state_dict"])
+        module.eval()
+        return cls(run, config, source, target, module)

@@ -1,0 +1,104 @@
+"""Translate a stream of lines: as many lines out as in, in their order, as soon as they can be had."""
+
+import queue
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from lookback.data import encode_sources
+from lookback.data.lines import read_lines
+from lookback.errors import InputError
+from lookback.search import Hypothesis, Search
+from lookback.training.trained import Trained
+
+SEPARATOR = " ||| "
+
+
+def translate(config: DictConfig) -> None:
+    """Translate ``config.input`` (standard input where it is null) to standard output.
+
+    A line is a translation. ``scores`` and ``alignments`` (Pharaoh ``source-target``, 0-based) follow it after `` ||| ``; with
+    more than one hypothesis a line, the number of the input line comes first, as Moses writes n-best lists.
+    """
+    trained = Trained.load(config.run)
+    if config.alignments and not trained.module.model.decoder.attention.looks_back:
+        raise InputError(
+            f"alignments=true: {config.run} was trained with attention={trained.config.names.attention}, which looks at the "
+            "source as a whole and has no alignment"
+        )
+    search = instantiate(config.search)
+    lines = read_lines(Path(config.input)) if config.input else read_stream()
+    number = 0
+    for batch in as_available(lines, config.batch_size):
+        for hypotheses in translate_lines(trained, search, batch):
+            for hypothesis, text in hypotheses:
+                fields = [text]
+                if len(hypotheses) > 1:
+                    fields.insert(0, str(number))
+                if config.scores:
+                    fields.append(f"{hypothesis.score:.4f}")
+                if config.alignments:
+                    fields.append(" ".join(f"{i}-{j}" for i, j in hypothesis.links()))
+                sys.stdout.write(SEPARATOR.join(fields) + "\n")
+            number += 1
+        sys.stdout.flush()
+
+
+def translate_lines(trained: Trained, search: Search, lines: list[str]) -> list[list[tuple[Hypothesis, str]]]:
+    """The hypotheses of each line, best first, with their text. A line without words is its own translation."""
+    nothing = Hypothesis([], 0.0, 0.0, torch.zeros(0, 1), truncated=False)
+    found: list[list[tuple[Hypothesis, str]]] = [[(nothing, "")] for _ in lines]
+    # like lengths together: no hypothesis changes, only the padding
+    spoken = sorted((i for i, line in enumerate(lines) if line.split()), key=lambda i: len(lines[i].split()))
+    if spoken:
+        batch = encode_sources([lines[i] for i in spoken], trained.source_tokenizer)
+        batch = batch.to(next(trained.module.parameters()).device)
+        for i, hypotheses in zip(spoken, search(trained.module.model, batch.source, batch.source_length), strict=True):
+            found[i] = [(best, trained.target_tokenizer.decode(best.tokens)) for best in hypotheses]
+    return found
+
+
+def read_stream() -> Iterator[str]:
+    """Lines of standard input, without their ends. Raises InputError with the line's number for invalid UTF-8."""
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"standard input:{number}: not UTF-8 at byte {error.start} of the line") from None
+
+
+def as_available(lines: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Batches of up to ``size`` lines: those that are there already, so that nobody waits for a batch to fill."""
+    if size < 1:
+        raise InputError(f"batch_size={size}: expected 1 or more")
+    waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=4 * size)
+
+    def read() -> None:
+        try:
+            for line in lines:
+                waiting.put(line)
+            waiting.put(None)
+        except BaseException as error:
+            waiting.put(error)
+
+    threading.Thread(target=read, daemon=True).start()
+    end: BaseException | None = None
+    open_ = True
+    while open_:
+        batch: list[str] = []
+        while len(batch) < size and (not batch or not waiting.empty()):
+            item = waiting.get()
+            if isinstance(item, str):
+                batch.append(item)
+                continue
+            open_, end = False, item
+            break
+        if batch:
+            yield batch
+    if end is not None:
+        raise end

@@ -1,0 +1,17 @@
+"""Train and test a translator: python train.py attention=bahdanau. With -m, a sweep: python train.py -m attention=none,dot."""
+
+import hydra
+from omegaconf import DictConfig
+
+from lookback.command import launch
+
+
+@hydra.main(version_base="1.3", config_path="conf", config_name="train")
+def main(config: DictConfig) -> None:
+    from lookback.training.job import run_job
+
+    run_job(config)
+
+
+if __name__ == "__main__":
+    launch(main)
