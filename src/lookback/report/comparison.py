@@ -31,19 +31,26 @@ def compare(runs: Sequence[Run], out: Path | str, console: Console | None = None
     out, console = Path(out), console or Console()
     groups = _groups(runs)
     unscored = [run for run in runs if run.results is None]
-    if len(groups) <= 1:  # one table shows them all
-        groups, unscored = [[*(groups[0] if groups else []), *unscored]], []
-    tables = [rows(group, index, out) for index, group in enumerate([*groups, *([unscored] if unscored else [])], 1)]
-    _make_place(out, tables)
+    if len(groups) > 1 and unscored:
+        groups.append(unscored)
+    elif len(groups) <= 1:  # one table shows them all
+        groups = [list(runs)]
+    tables = [rows(group, number, out) for number, group in enumerate(groups, 1)]
+    older = _older_charts(out, tables)
 
+    # Files first: a closed pipe on the terminal's side must not cost them.
     paths = [out / CSV]
     write_csv(paths[0], [row for table in tables for row in table])
-    for index, (group, table) in enumerate(zip([*groups, *([unscored] if unscored else [])], tables, strict=True), 1):
-        _print_group(console, group, table, index if len(tables) > 1 else None)
+    for number, group in enumerate(groups, 1):
         if any(run.results and run.results["bleu"] is not None for run in group):
-            paths += save_chart(length_chart(group), out, CHART if len(groups) == 1 else f"{CHART}-{index}")
+            paths += save_chart(length_chart(group), out, CHART if len(groups) == 1 else f"{CHART}-{number}")
+    for path in older - set(paths):
+        path.unlink()
+
+    for number, (group, table) in enumerate(zip(groups, tables, strict=True), 1):
+        _print_group(console, group, table, number if len(groups) > 1 else None)
     if len(groups) > 1:
-        _warn(console, "these runs differ in BLEU signature or test set: each group is ranked by itself")
+        _warn(console, "runs that differ in BLEU signature or test set are not ranked together: one table a group")
     for path in paths:
         console.print(f"wrote {path}", style="dim", soft_wrap=True, markup=False, highlight=False)
     return paths
@@ -113,16 +120,12 @@ def _count(number: int | None) -> int:
     return number or 0
 
 
-def _make_place(out: Path, tables: Sequence[Sequence[Row]]) -> None:
-    """Clear an older comparison of these runs out of the way; refuse to destroy one of other runs."""
+def _older_charts(out: Path, tables: Sequence[Sequence[Row]]) -> set[Path]:
+    """Charts of an older comparison of these runs in `out`. Raises `InputError` where there is one of other runs."""
     if not (out / CSV).exists():
-        return
+        return set()
     with (out / CSV).open(encoding="utf-8", newline="") as file:
-        older = {row.get("run", "") for row in csv.DictReader(file)}
-    if others := older - {row["run"] for table in tables for row in table}:
-        raise InputError(
-            f"out={out}: holds a comparison of other runs ({sorted(others)[0]}, …); expected a fresh directory"
-        )
-    for path in out.glob(f"{CHART}*"):
-        if path.name.endswith((".vl.json", ".svg", ".png")):
-            path.unlink()
+        older = {row.get("run") or "" for row in csv.DictReader(file)}
+    if others := sorted(older - {row["run"] for table in tables for row in table}):
+        raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
+    return {path for path in out.glob(f"{CHART}*") if path.name.endswith((".vl.json", ".svg", ".png"))}

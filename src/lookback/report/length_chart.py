@@ -148,7 +148,7 @@ def _title(runs: Sequence[Run], arms: dict[str, list[Run]]) -> alt.TitleParams:
         drawn = f"{counted} seeds{few}: thin lines, their mean thick · band: envelope of their 95 % bootstrap intervals"
     hollow = any(0 < bucket["n"] < ENOUGH for run in runs if run.results for bucket in run.results["by_length"])
     subtitle = [
-        f"data {first['data']}, {sentences:,} test sentences · number: BLEU of the whole test set",
+        f"data {first['data']}, {sentences:,} test sentences · beside each name: BLEU of them all",
         drawn + (f" · hollow: n < {ENOUGH}" if hollow else ""),
         first["signature"],
     ]

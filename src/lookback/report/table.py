@@ -102,7 +102,7 @@ def cost_table(rows: Sequence[Row]) -> Table:
     keys = _differing_columns(rows)
     for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
         table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
-    for name in ("updates", "target tokens", "tokens/s", "parameters", "time", "memory"):
+    for name in ("updates", "tokens", "tokens/s", "parameters", "time", "memory"):
         table.add_column(name, justify="right", max_width=10)
     table.add_column("status")
     table.add_column("run", overflow="fold")
@@ -110,6 +110,7 @@ def cost_table(rows: Sequence[Row]) -> Table:
         counts = [_short(row[key]) for key in ("updates", "target_tokens", "tokens_per_second", "parameters")]
         memory = "" if row["peak_memory_mb"] is None else f"{_short(row['peak_memory_mb'] * 1e6)}B"
         table.add_row(*_names(row, keys), *counts, _duration(row["seconds"]), memory, _status(row), escape(row["run"]))
+    table.caption = "tokens: target tokens trained on"
     return table
 
 
