@@ -76,6 +76,12 @@ def fabricate(
     return directory
 
 
+@pytest.fixture(scope="session")
+def make_run_at() -> Callable[..., Path]:
+    """`make_run_at(directory, attention, seed, …)` fabricates a run directory anywhere."""
+    return fabricate
+
+
 @pytest.fixture
 def make_run(tmp_path) -> Callable[..., Path]:
     """`make_run(name, attention, seed, …)` fabricates a run directory under `tmp_path`."""

@@ -1,0 +1,123 @@
+"""A comparison's files and words: ranked together only where that is fair, and whatever the runs' fate."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lookback.errors import InputError
+from lookback.report import compare, comparison_directory, read_runs
+from lookback.report.table import rows
+
+ROOT = Path(__file__).parents[2]
+
+
+def told(directories, out):
+    console = Console(width=100, file=io.StringIO(), force_terminal=False)
+    paths = compare(read_runs(directories), out, console)
+    return console.file.getvalue(), [path.name for path in paths]
+
+
+def test_csv_rows_are_the_tables_rows(make_run, tmp_path):
+    directories = [make_run("a", "none", slope=0.01), make_run("b", "bahdanau", cell="lstm")]
+    said, names = told(directories, tmp_path / "out")
+    assert names == ["comparison.csv", "length_curve.vl.json", "length_curve.svg", "length_curve.png"]
+    with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
+        written = list(csv.DictReader(file))
+    expected = rows(read_runs(directories), 1, tmp_path / "out")
+    assert written == [{key: "" if value is None else str(value) for key, value in row.items()} for row in expected]
+    assert [row["encoder.cell"] for row in written] == ["lstm", "gru"]
+    assert "differ in more than the attention: encoder.cell is gru, lstm" in said
+    assert "fewer than three seeds" in said
+    assert f"wrote {tmp_path / 'out' / 'length_curve.svg'}" in said
+
+
+@pytest.mark.parametrize("other", [{"tokenize": "13a"}, {"fingerprint": "another"}])
+def test_other_signatures_and_test_sets_are_never_ranked_together(make_run, tmp_path, other):
+    directories = [make_run("a", "none"), make_run("b", "bahdanau"), make_run("c", "dot", slope=0.0, **other)]
+    directories.append(make_run("d", "general", status="failed", reason="it broke", scored=False))
+    said, names = told(directories, tmp_path / "out")
+    assert "not ranked together" in said
+    assert [name for name in names if name.endswith("svg")] == ["length_curve-1.svg", "length_curve-2.svg"]
+    assert "dot" not in (tmp_path / "out" / "length_curve-1.svg").read_text()
+    with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
+        assert [(row["group"], row["attention"]) for row in csv.DictReader(file)][-2:] == [
+            ("2", "dot"),
+            ("3", "general"),
+        ]
+    assert "it broke" in said
+
+
+def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
+    reason = "RuntimeError: [red]CUDA[/] out of memory"
+    said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)
+    assert f"dot seed=2 (b) failed: {reason}" in said
+    assert len(names) == 4
+
+
+def test_all_failed_runs_make_a_table_and_no_chart(make_run, tmp_path):
+    directories = [make_run(name, "dot", status="failed", reason=f"no {name}", scored=False) for name in "ab"]
+    said, names = told(directories, tmp_path / "out")
+    assert names == ["comparison.csv"]
+    assert "no a" in said
+    assert "no b" in said
+
+
+def test_the_papers_query_states_are_named(make_run, tmp_path):
+    said, _ = told([make_run("a", "none"), make_run("b", "dot")], tmp_path / "out")
+    assert "none: previous, dot: current" in " ".join(said.split())
+    assert "differ in more" not in said
+
+
+def test_a_summary_may_be_rewritten_and_anothers_is_not_destroyed(make_run, tmp_path):
+    first, second, third = make_run("a"), make_run("b", fingerprint="another"), make_run("c")
+    told([first, second], tmp_path / "out")
+    assert (tmp_path / "out" / "length_curve-2.png").exists()
+    second.joinpath("test", "results.json").unlink()
+    told([first, second, third], tmp_path / "out")  # the sweep grew, and is one group now
+    assert not list((tmp_path / "out").glob("length_curve-*"))
+    before = (tmp_path / "out" / "comparison.csv").read_bytes()
+    with pytest.raises(InputError, match="holds a comparison of other runs"):
+        told([first], tmp_path / "out")
+    assert (tmp_path / "out" / "comparison.csv").read_bytes() == before
+
+
+def test_default_places(make_run, tmp_path):
+    run = make_run("sweep/0", scored=False)
+    assert comparison_directory([tmp_path / "sweep"]) == tmp_path / "sweep"
+    assert comparison_directory([run]).parent == Path("comparisons")
+    assert comparison_directory([run]) != comparison_directory([run])
+
+
+def test_no_runs_are_refused(tmp_path):
+    with pytest.raises(InputError, match="at least one run"):
+        compare([], tmp_path)
+
+
+def run_command(*arguments, cwd):
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100"}
+    command = [sys.executable, str(ROOT / "compare.py"), *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_command_reads_paths_from_where_it_was_typed_and_leaves_nothing_else(make_run, tmp_path):
+    make_run("sweep/0", "none", slope=0.01)
+    make_run("sweep/1", "bahdanau")
+    done = run_command("runs=sweep", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "bahdanau" in done.stdout
+    assert (tmp_path / "sweep" / "length_curve.png").exists()
+    done = run_command("runs=[sweep/0, sweep/1]", "out=here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "sweep"]
+
+
+def test_the_command_says_what_is_wrong_in_one_line(tmp_path):
+    done = run_command("runs=[nowhere]", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "error: nowhere: no such directory; expected a run directory, or a sweep with runs inside\n"

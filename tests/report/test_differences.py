@@ -1,0 +1,37 @@
+"""What else differs between runs than the attention and the seed."""
+
+import pytest
+
+from lookback.report import read_run
+from lookback.report.differences import arm, differing, query_states
+
+
+@pytest.fixture
+def run(make_run):
+    return lambda name, *arguments, **options: read_run(make_run(name, *arguments, **options, scored=False))
+
+
+def test_attention_seed_names_and_places_are_no_difference(run):
+    assert differing([run("a", "none", 1), run("b", "bahdanau", 2), run("c", "dot", 3)]) == []
+
+
+def test_a_setting_is_a_difference_and_part_of_the_arms_name(run):
+    runs = [run("a", "none", 1), run("b", "bahdanau", 1, cell="lstm")]
+    assert differing(runs) == ["encoder.cell"]
+    assert [arm(each, differing(runs)) for each in runs] == ["none, cell=gru", "bahdanau, cell=lstm"]
+
+
+def test_names_that_would_be_the_same_are_written_out(run):
+    assert arm(run("a"), ["encoder.layers", "decoder.layers"]) == "bahdanau, encoder.layers=1, decoder.layers=None"
+
+
+def test_the_papers_query_states_are_named_but_no_difference_of_settings(run):
+    runs = [run("a", "none"), run("b", "bahdanau"), run("c", "dot")]
+    assert query_states(runs) == {"none": "previous", "bahdanau": "previous", "dot": "current"}
+    assert query_states(runs[:2]) == {}
+
+
+def test_within_one_attention_the_query_state_is_a_difference(run, make_run):
+    other = make_run("b", "dot", scored=False) / ".hydra" / "config.yaml"
+    other.write_text(other.read_text().replace("current", "previous"))
+    assert differing([run("a", "dot"), read_run(other.parent.parent)]) == ["decoder.query"]

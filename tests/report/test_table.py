@@ -1,0 +1,61 @@
+"""The rows of the table, their order, and what a terminal shows of them."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from lookback.report import read_run
+from lookback.report.table import cost_table, rows, score_table
+
+
+@pytest.fixture
+def table(make_run, tmp_path):
+    runs = [
+        make_run("0", "none", 1, slope=0.015),
+        make_run("1", "none", 2, slope=0.012),
+        make_run("2", "bahdanau", 2, slope=0.004),
+        make_run("3", "bahdanau", 1, slope=0.002),
+        make_run("4", "dot", 1, status="failed", reason="RuntimeError: [bold]out[/] of memory", scored=False),
+    ]
+    return rows([read_run(run) for run in runs], 1, tmp_path)
+
+
+def test_the_best_arm_comes_first_then_seeds_and_unscored_runs_last(table):
+    assert [(row["attention"], row["seed"], row["run"]) for row in table] == [
+        ("bahdanau", 1, "3"),
+        ("bahdanau", 2, "2"),
+        ("none", 1, "0"),
+        ("none", 2, "1"),
+        ("dot", 1, "4"),
+    ]
+
+
+def test_rows_hold_the_numbers_of_results_json(table, tmp_path):
+    results = read_run(tmp_path / "3").results
+    row = table[0]
+    assert row["bleu"] == results["bleu"]
+    assert [row[f"bleu {name}"] for name in ("1-10", "51-60")] == [results["by_length"][i]["bleu"] for i in (0, 5)]
+    assert row["n 1-10"] == 10
+    assert "bleu >60" not in row  # no run has a sentence there
+    assert row["updates"] == results["cost"]["updates"]
+    assert row["signature"] == results["signature"]
+    failed = table[-1]
+    assert (failed["bleu"], failed["updates"], failed["status"]) == (None, None, "failed")
+
+
+def test_both_tables_fit_100_columns_and_show_what_matters(table):
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(score_table(table, "title"))
+    console.print(cost_table(table))
+    shown = console.export_text()
+    assert max(map(len, shown.splitlines())) <= 100
+    assert "…" not in shown
+    for text in ("1-10", "51-60", f"{table[0]['bleu']:.1f}", "2.41M", "9.88M", "4m 47s", "failed"):
+        assert text in shown
+
+
+def test_a_run_without_any_score_makes_a_table_too(make_run, tmp_path):
+    lonely = rows([read_run(make_run("x", scored=False))], 1, tmp_path)
+    assert lonely[0]["bleu"] is None
+    Console(quiet=True).print(score_table(lonely, "title"), cost_table(lonely))

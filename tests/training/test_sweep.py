@@ -1,0 +1,65 @@
+"""The end of a multirun: its comparison is there, and a failed job is seen in the exit status."""
+
+import json
+
+import pytest
+import yaml
+from omegaconf import OmegaConf
+
+from lookback.evaluation import Prediction, results, write_json
+from lookback.training.sweep import SweepReport
+
+
+def leave_run(directory, attention, status="finished", reason=None):
+    (directory / ".hydra").mkdir(parents=True)
+    (directory / ".hydra" / "config.yaml").write_text(yaml.safe_dump({"seed": 1, "data": {"train_max_length": None}}))
+    choices = {"hydra": {"runtime": {"choices": {"attention": attention}}}}
+    (directory / ".hydra" / "hydra.yaml").write_text(yaml.safe_dump(choices))
+    (directory / "status.json").write_text(json.dumps({"status": status, "reason": reason}))
+    if status == "finished":
+        cost = dict.fromkeys(
+            ("parameters", "updates", "target_tokens", "seconds", "tokens_per_second", "peak_memory_mb")
+        )
+        record = results(
+            [Prediction(index, "a b c d", "w x y z", "w x y z", -0.1, 4, False) for index in range(60)],
+            "none",
+            attention=attention,
+            seed=1,
+            data="grammar",
+            perplexity=1.0,
+            cost=cost,
+            versions={},
+            git=None,
+            data_fingerprint="f00d",
+        )
+        write_json(directory / "test" / "results.json", record)
+
+
+def end_of(sweep):
+    SweepReport().on_multirun_end(OmegaConf.create({"hydra": {"sweep": {"dir": str(sweep)}}}), config_name="train")
+
+
+def test_a_sweep_ends_with_its_comparison(tmp_path, capsys):
+    leave_run(tmp_path / "0", "none")
+    leave_run(tmp_path / "1", "bahdanau")
+    end_of(tmp_path)
+    assert {"comparison.csv", "length_curve.png", "length_curve.svg", "length_curve.vl.json"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
+    assert "bahdanau" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("status", ["failed", "interrupted"])
+def test_a_job_that_did_not_finish_is_compared_all_the_same_and_fails_the_sweep(tmp_path, capsys, status):
+    leave_run(tmp_path / "0", "none")
+    leave_run(tmp_path / "1", "dot", status, "RuntimeError: it broke")
+    with pytest.raises(SystemExit) as ended:
+        end_of(tmp_path)
+    assert ended.value.code == 1
+    assert "RuntimeError: it broke" in capsys.readouterr().out
+    assert (tmp_path / "length_curve.svg").exists()
+
+
+def test_a_sweep_without_any_run_says_so(tmp_path):
+    with pytest.raises(SystemExit, match=r"error: .*neither a run directory"):
+        end_of(tmp_path)
