@@ -42,7 +42,7 @@ def compare(runs: Sequence[Run], out: Path | str, console: Console | None = None
     paths = [out / CSV]
     write_csv(paths[0], [row for table in tables for row in table])
     for number, group in enumerate(groups, 1):
-        if any(run.results and run.results["bleu"] is not None for run in group):
+        if any(run.bleu is not None for run in group):
             paths += save_chart(length_chart(group), out, CHART if len(groups) == 1 else f"{CHART}-{number}")
     for path in older - set(paths):
         path.unlink()

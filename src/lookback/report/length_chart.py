@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import vl_convert
@@ -29,14 +29,14 @@ def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
     bootstrap intervals. A bucket with fewer than 50 sentences is a hollow point, joined to no other. The dashed rule is
     the longest sentence of training. Raises `ValueError` without a scored run.
     """
-    runs = [run for run in runs if run.results and run.results["bleu"] is not None]
+    runs = [run for run in runs if run.bleu is not None]
     if not runs:
         raise ValueError("runs: none is scored, expected at least one with test/results.json")
     keys = differing(runs)
     arms: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.attention != "none", arm(run, keys), run.seed or 0)):
         arms.setdefault(arm(run, keys), []).append(run)
-    legend = {name: f"{name} · {fmean(run.results['bleu'] for run in of):.1f}" for name, of in arms.items()}
+    legend = {name: f"{name} · {fmean(run.bleu or 0.0 for run in of):.1f}" for name, of in arms.items()}
 
     means = [point for name, of in arms.items() for point in _mean_points(legend[name], of)]
     singles = [
@@ -69,7 +69,7 @@ def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
         alone.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
     ]
     layers += _limits(runs, edge)
-    chart = alt.layer(*layers).properties(width=720, height=360, title=_title(runs, arms))
+    chart = alt.LayerChart(layer=layers).properties(width=720, height=360, title=_title(runs, arms))
     return _dressed(chart)
 
 
@@ -126,10 +126,10 @@ def _limits(runs: Sequence[Run], edge: float) -> list[alt.Chart]:
         return []
     records = [{"x": limit + 0.5, "text": f"trained up to {limit} words"} for limit in limits]
     data = alt.Chart(alt.Data(values=records))
-    place = {"align": "right", "dx": 0} if limits[-1] > edge / 2 else {"align": "left", "dx": 0}
+    side: Literal["left", "right"] = "right" if limits[-1] > edge / 2 else "left"
     return [
         data.mark_rule(strokeDash=[6, 4], strokeWidth=1.3, color=SOFT).encode(x="x:Q"),
-        data.mark_text(color=SOFT, fontSize=12, **place).encode(x="x:Q", y=alt.value(-9), text="text:N"),
+        data.mark_text(color=SOFT, fontSize=12, align=side).encode(x="x:Q", y=alt.value(-9), text="text:N"),
     ]
 
 

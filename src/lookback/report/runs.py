@@ -31,6 +31,11 @@ class Run:
     config: Mapping[str, Any]
     """The composed config, interpolations as written"""
 
+    @property
+    def bleu(self) -> float | None:
+        """BLEU of the whole test set; None without a score."""
+        return self.results["bleu"] if self.results else None
+
 
 def read_run(directory: Path | str) -> Run:
     """Read one run directory. Raises `InputError` where it is none, or where a file in it is not what it should be."""

@@ -25,13 +25,13 @@ def ranked(runs: Sequence[Run]) -> list[Run]:
     keys = differing(runs)
     arms: dict[str, list[float]] = {}
     for run in runs:
-        if run.results and run.results["bleu"] is not None:
-            arms.setdefault(arm(run, keys), []).append(run.results["bleu"])
+        if run.bleu is not None:
+            arms.setdefault(arm(run, keys), []).append(run.bleu)
 
     def place(run: Run) -> tuple[bool, float, str, int]:
         name = arm(run, keys)
         mean = sum(arms[name]) / len(arms[name]) if name in arms else -1.0
-        return run.results is None, -mean, name, run.seed or 0
+        return run.bleu is None, -mean, name, run.seed or 0
 
     return sorted(runs, key=place)
 
@@ -51,7 +51,7 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
             "attention": run.attention,
             "seed": run.seed,
             **{key: value(run, key) for key in keys},
-            "bleu": (run.results or {}).get("bleu"),
+            "bleu": run.bleu,
             **_by_length(run, buckets),
             **{key: (run.results or {}).get(key) for key in _SCORES},
             **{key: (run.results or {}).get("cost", {}).get(key) for key in COST},
