@@ -1,7 +1,8 @@
 """The built-in corpus: a synchronous grammar of English and French, written for this project.
 
-The files in reading order: `lexicon` (the words), `inflection` (their forms), `rules` (the grammar), `notation` (how its lines are
-read), `derive` (sentences of a given length), `orthography` (elision and contraction), `corpus` (splits and cache).
+In reading order: `lexicon` (the words), `inflection` (their forms), `rules` (the grammar), `notation` (how its lines
+are read), `lengths` and `derive` (sentences of a given length), `orthography` (elision, contraction), `corpus` (splits,
+cache).
 """
 
 from lookback.data.grammar.corpus import GrammarCorpus

@@ -1,8 +1,8 @@
 """Derives sentences of an exact length: the grammar, conditioned on the number of source words.
 
-A synchronous grammar with weighted rules is a distribution over pairs of sentences. Given how likely each constituent is to yield so
-many words (`lengths`), drawing rules and shares of the words from the top down draws from the grammar's own distribution given the
-length, exactly, and never discards a derivation.
+A synchronous grammar with weighted rules is a distribution over pairs of sentences. Given how likely each constituent
+is to yield so many words (`lengths`), drawing rules and shares of the words from the top down draws from the grammar's
+own distribution given the length, exactly, and never discards a derivation.
 """
 
 from bisect import bisect
@@ -17,15 +17,20 @@ from lookback.data.grammar.notation import Rule, grammar
 from lookback.data.grammar.orthography import spell_english, spell_french
 
 ROOT = "Root"
-_MEMORY = 6  # a word of an open class is drawn again if it is among the last so many: nobody says "the doctor of the doctor"
-_OPEN = ("Noun", "Adjective", "After", "Size", "Opinion", "Transitive", "Resting", "Moving", "Giving", "Talking", "Thinking", "Time")
+
+# A word of these classes is drawn again if it begins like one of the last few: nobody says "the doctor of the doctors".
+_MEMORY, _BEGINNING = 6, 4
+_OPEN = (
+    "Noun", "Adjective", "After", "Size", "Opinion", "Time",
+    "Transitive", "Resting", "Moving", "Giving", "Talking", "Thinking",
+)  # fmt: skip
 
 _Yield = tuple[list[str], list[list[int]]]  # French words, and the English positions that each is aligned to
 _NOTHING: _Yield = ([], [])
 
 
 class Pair(NamedTuple):
-    """A sentence, its translation, and the gold alignment: pairs of 0-based positions (source word, target word), sorted."""
+    """A sentence, its translation, and the gold alignment: sorted 0-based pairs of source and target word."""
 
     source: str
     target: str
@@ -46,11 +51,11 @@ class Deriver:
         self._open = {symbol for symbol in self.words if symbol.startswith(_OPEN)}
         self._choices: dict[tuple[str, int], tuple[list[float], list[Any]]] = {}
         self._splits: dict[tuple[tuple[str, ...], int], list[float]] = {}
-        self._recent: deque[tuple[str, ...]] = deque(maxlen=_MEMORY)
+        self._recent: deque[str] = deque(maxlen=_MEMORY)
 
     def probability(self, length: int) -> float:
         """The grammar's own probability of a sentence of `length` words; 0 where there is none."""
-        return [self._weigh((ROOT,), shorter) for shorter in range(length + 1)][-1]  # bottom up: recursion stays shallow
+        return [self._weigh((ROOT,), words) for words in range(length + 1)][-1]  # bottom up: recursion stays shallow
 
     def derive(self, length: int, random: Random) -> Pair:
         """Draw a pair whose source has exactly `length` words, the end mark included.
@@ -86,26 +91,26 @@ class Deriver:
         starts.append(len(source))
         words: list[str] = []
         links: list[list[int]] = []
-        for slot in rule.target:
-            extra = [place for item in slot.links for place in range(starts[item], starts[item + 1])]
-            if slot.word is not None:
-                words.append(slot.word)
+        for word, place, linked in rule.target:
+            extra = [i for other in linked for i in range(starts[other], starts[other + 1])] if linked else []
+            if word is not None:
+                words.append(word)
                 links.append(extra)
             else:
-                child_words, child_links = yields[slot.item]
+                child_words, child_links = yields[place]
                 words += child_words
                 links += [places + extra for places in child_links] if extra else child_links
         return words, links
 
     def _put(self, symbol: str, length: int, source: list[str], random: Random) -> _Yield:
-        """Append a word of `symbol`, or a phrase of `length` words; one of an open class that is still in the ear is drawn again."""
+        """Append a word of `symbol`, or a phrase of `length` words; return its French."""
         word: Entry = self._choose(symbol, length, random)
         if symbol in self._open:
             for _ in range(4):
-                if word.source not in self._recent:
+                if word.source[0][:_BEGINNING] not in self._recent:
                     break
                 word = self._choose(symbol, length, random)
-            self._recent.append(word.source)
+            self._recent.append(word.source[0][:_BEGINNING])
         start = len(source)
         source.extend(word.source)
         return list(word.target), [[start + place for place in places] for places in word.links]
@@ -118,11 +123,13 @@ class Deriver:
             if symbol in self.words:
                 weighted = [(word.weight, word) for word in self.words[symbol] if len(word.source) == length]
             else:
-                weighted = [(rule.weight * self._weigh(rule.children, length - rule.words), rule) for rule in self.rules[symbol]]
+                weighted = [
+                    (rule.weight * self._weigh(rule.children, length - rule.words), rule) for rule in self.rules[symbol]
+                ]
             weighted = [(weight, option) for weight, option in weighted if weight > 0.0]
             self._choices[key] = list(accumulate(weight for weight, _ in weighted)), [option for _, option in weighted]
         cumulative, options = self._choices[key]
-        return options[_draw(cumulative, random)]
+        return options[_draw(cumulative, random)] if len(options) > 1 else options[0]
 
     def _share_out(self, rule: Rule, length: int, random: Random) -> list[int]:
         """How many of `length` English words each constituent of a rule gets."""
@@ -143,4 +150,4 @@ class Deriver:
 
 def _draw(cumulative: list[float], random: Random) -> int:
     """An index in proportion to its weight, from the running sums of the weights."""
-    return min(bisect(cumulative, random.random() * cumulative[-1]), len(cumulative) - 1)
+    return bisect(cumulative, random.random() * cumulative[-1], 0, len(cumulative) - 1)

@@ -1,12 +1,12 @@
-"""From the tables of `lexicon` to the words that a rule may put down: every form of every word, with its translation."""
+"""From the tables of `lexicon` to what a rule may put down: every form of every word, with its translation."""
 
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple
 
 from lookback.data.grammar import lexicon
 
-_SUBJECTS = lexicon.PERSONS
-_BEFORE_VOWEL = "/"
+_PLURAL = ("1p", "3p")  # of French persons; `vous` is one polite person
 
 
 class Entry(NamedTuple):
@@ -18,56 +18,31 @@ class Entry(NamedTuple):
     weight: float = 1.0
 
 
+_Placed = tuple[str, tuple[str, ...], Entry]  # a constituent's name and features, and one of its words
+
+
 def entry(source: str, target: str, weight: float = 1.0) -> Entry:
     """Align two short phrases: word by word if they are equally long, else all to the one word of a side.
 
     Raises:
-        ValueError: if both sides have several words and not the same number: such a pair belongs into the rules, with its links.
+        ValueError: if both sides have several words, not equally many: such a pair belongs into the rules, with links.
     """
     source_words, target_words = tuple(source.split()), tuple(target.split())
     everything = tuple(range(len(source_words)))
     if len(source_words) == len(target_words):
         return Entry(source_words, target_words, tuple((i,) for i in everything), weight)
     if 1 not in (len(source_words), len(target_words)):
-        raise ValueError(f"entry {source!r} | {target!r}: no alignment of {len(source_words)} to {len(target_words)} words")
+        raise ValueError(
+            f"{source!r} | {target!r}: {len(source_words)} to {len(target_words)} words, no plain alignment"
+        )
     return Entry(source_words, target_words, (everything,) * len(target_words), weight)
 
 
 def entries(size: str) -> dict[str, list[Entry]]:
-    """All words of a lexicon (`small`, `medium`, `full`), by the constituent they make up, such as `Noun[m,3s,person]`."""
-    share = lexicon.SIZES[size]
+    """All words of a lexicon (`small`, `medium`, `full`), by their constituent, such as `Noun[m,3s,person]`."""
     found: dict[str, list[Entry]] = {}
-
-    def put(name: str, features: tuple[str, ...], word: Entry) -> None:
+    for name, features, word in _placed(lexicon.SIZES[size]):
         found.setdefault(f"{name}[{','.join(features)}]" if features else name, []).append(word)
-
-    for kind, table in lexicon.NOUNS.items():
-        for english, french, gender in _rows(table, share):
-            for number, plural in (("3s", False), ("3p", True)):
-                word = entry(_plural(english, english_plural) if plural else _singular(english),
-                             _plural(french, french_plural) if plural else _singular(french))
-                put("Noun", (gender, number, kind), word)
-    for english, french, kinds, place in _rows(lexicon.ADJECTIVES, share):
-        for letter, person, gender in product(kinds, _SUBJECTS, lexicon.GENDERS):
-            attribute = agree(french, gender, plural=person in ("1p", "3p"))
-            predicate = attribute.split(_BEFORE_VOWEL)[0]
-            put("Adjective", (person, gender, lexicon.KINDS[letter]), entry(english, predicate))
-            if person in ("3s", "3p"):
-                put(place.capitalize(), (gender, person, lexicon.KINDS[letter]), entry(english, attribute))
-    for name, table in lexicon.VERBS.items():
-        for english, french, subjects, objects in _rows(table, share):
-            _put_verb(put, name, english, french, subjects, objects)
-    for symbol, pairs in lexicon.CLOSED.items():
-        name, *features = symbol.split(",")
-        for pair in pairs.split(";"):
-            english, french = (side.strip() for side in pair.split("|"))
-            english, _, weight = english.partition("*")
-            put(name, tuple(features), entry(english, french, float(weight or 1)))
-    for english, direct, indirect, gender, person in lexicon.CLITICS:
-        for subject in _SUBJECTS:
-            if subject[0] != person[0] or person[0] == "3":  # nobody sees himself: that would be reflexive
-                put("Clitic", (subject, gender, person), entry(english, direct))
-                put("Dative", (subject,), entry(english, indirect))
     return found
 
 
@@ -77,7 +52,7 @@ def paradigm(word: str, features: tuple[str, ...]) -> str:
         return "les" if features[1] == "3p" else {"m": "le", "f": "la"}[features[0]]
     if word == "tout":
         return {"m": "tous", "f": "toutes"}[features[0]]
-    return lexicon.PARADIGMS[word].split()[_SUBJECTS.index(features[0])]
+    return lexicon.PARADIGMS[word].split()[lexicon.PERSONS.index(features[0])]
 
 
 def english_plural(word: str) -> str:
@@ -104,14 +79,14 @@ def french_plural(word: str) -> str:
 
 
 def agree(adjective: str, gender: str, plural: bool) -> str:
-    """The form of an adjective written `masculine feminine`; the masculine singular may carry a form before a vowel (`beau/bel`)."""
+    """The form of an adjective written `masculine feminine`; one before a vowel may be added (`beau/bel`)."""
     form = adjective.split()[lexicon.GENDERS.index(gender)]
-    return french_plural(form.split(_BEFORE_VOWEL)[0]) if plural else form
+    return french_plural(form.partition("/")[0]) if plural else form
 
 
 def agree_participle(participle: str, gender: str, person: str) -> str:
     """A past participle with its endings: `vu vue vus vues`."""
-    plural = person in ("1p", "3p") and not (gender == "m" and participle.endswith("s"))
+    plural = person in _PLURAL and not (gender == "m" and participle.endswith("s"))
     return participle + ("e" if gender == "f" else "") + ("s" if plural else "")
 
 
@@ -123,24 +98,53 @@ def conjugate(infinitive: str) -> list[str]:
     return [stem + ending for ending in ("e", "e", "ons", "ez", "ent", "é")]
 
 
-def _put_verb(put, name: str, english: str, french: str, subjects: str, objects: str) -> None:
+def _placed(share: float | None) -> Iterator[_Placed]:
+    """Every form of every word, with the name and the features of its constituent."""
+    for kind, table in lexicon.NOUNS.items():
+        for english, french, gender in _rows(table, share):
+            yield "Noun", (gender, "3s", kind), entry(english.partition("/")[0], french.partition("/")[0])
+            yield "Noun", (gender, "3p", kind), entry(_plural(english, english_plural), _plural(french, french_plural))
+    for english, french, kinds, place in _rows(lexicon.ADJECTIVES, share):
+        for letter, person, gender in product(kinds, lexicon.PERSONS, lexicon.GENDERS):
+            attribute = agree(french, gender, plural=person in _PLURAL)
+            yield "Adjective", (person, gender, lexicon.KINDS[letter]), entry(english, attribute.partition("/")[0])
+            if person in ("3s", "3p"):
+                yield place.capitalize(), (gender, person, lexicon.KINDS[letter]), entry(english, attribute)
+    for name, table in lexicon.VERBS.items():
+        for row in _rows(table, share):
+            yield from _verb_forms(name, *row)
+    for symbol, pairs in lexicon.CLOSED.items():
+        name, *features = symbol.split(",")
+        for pair in pairs.split(";"):
+            english, french = (side.strip() for side in pair.split("|"))
+            english, _, weight = english.partition("*")
+            yield name, tuple(features), entry(english, french, float(weight or 1))
+    for english, direct, indirect, gender, person in lexicon.CLITICS:
+        for subject in lexicon.PERSONS:
+            if person[0] == "3" or person[0] != subject[0]:  # nobody sees himself: that would be reflexive
+                yield "Clitic", (subject, gender, person), entry(english, direct)
+                yield "Dative", (subject,), entry(english, indirect)
+
+
+def _verb_forms(name: str, english: str, french: str, subjects: str, objects: str) -> Iterator[_Placed]:
     base, past, participle = _english_forms(english)
-    particle = base.partition(" ")[2]
-    third = " ".join(filter(None, (english_plural(base.split()[0]), particle)))
+    verb, _, particle = base.partition(" ")
+    third = f"{english_plural(verb)} {particle}".strip()
     infinitive, *forms = french.split()
-    je, il, nous, vous, ils, vu = forms or conjugate(infinitive)
-    present = dict(zip(("1s", "3s", "1p", "2p", "3p"), (je, il, nous, vous, ils), strict=True))
-    kinds = [(lexicon.KINDS[subject], *((lexicon.KINDS[o],) if objects else ())) for subject in subjects for o in objects or " "]
-    for kind in kinds:
-        put(name, ("infinitive", *kind), entry(base, infinitive))
-        for person in _SUBJECTS:
-            put(name, ("finite", person, *kind), entry(third if person == "3s" else base, present[person]))
-            put(name, ("base", person, *kind), entry(base, present[person]))
+    je, il, nous, vous, ils, french_participle = forms or conjugate(infinitive)
+    present = {"1s": je, "1p": nous, "2p": vous, "3s": il, "3p": ils}
+    for letters in product(subjects, objects) if objects else product(subjects):
+        kinds = tuple(lexicon.KINDS[letter] for letter in letters)
+        yield name, ("infinitive", *kinds), entry(base, infinitive)
+        for person in lexicon.PERSONS:
+            yield name, ("finite", person, *kinds), entry(third if person == "3s" else base, present[person])
+            yield name, ("base", person, *kinds), entry(base, present[person])
             for gender in lexicon.GENDERS:
-                put(name, ("past", gender, person, *kind), entry(past, agree_participle(vu, gender, person)))
-                put(name, ("did", gender, person, *kind), entry(base, agree_participle(vu, gender, person)))
-                if kind[0] == "person" and objects and not particle:  # nothing "is looked for by" anyone
-                    put("Passive", (person, gender, kind[1]), entry(participle, agree_participle(vu, gender, person)))
+                agreed = agree_participle(french_participle, gender, person)
+                yield name, ("past", gender, person, *kinds), entry(past, agreed)
+                yield name, ("did", gender, person, *kinds), entry(base, agreed)
+                if objects and kinds[0] == "person" and not particle:  # nothing "is looked for by" anyone
+                    yield "Passive", (person, gender, kinds[1]), entry(participle, agreed)
 
 
 def _english_forms(english: str) -> tuple[str, str, str]:
@@ -152,16 +156,13 @@ def _english_forms(english: str) -> tuple[str, str, str]:
     return tuple(f"{form} {particle}".strip() for form in (verb, past, participle))  # type: ignore[return-value]
 
 
-def _singular(noun: str) -> str:
-    return noun.split("/")[0]
-
-
-def _plural(noun: str, regular) -> str:
+def _plural(noun: str, regular: Callable[[str], str]) -> str:
     singular, _, plural = noun.partition("/")
     return plural or regular(singular)
 
 
-def _rows(table: tuple[int, str], share: float | None) -> list[list[str]]:
-    count, text = table
-    rows = [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
-    return rows if share is None else rows[: max(1, round(count * share))]
+def _rows(table: str, share: float | None) -> list[list[str]]:
+    above, _, below = table.partition("---")
+    lines = above.strip().splitlines()
+    kept = lines + below.strip().splitlines() if share is None else lines[: max(1, round(len(lines) * share))]
+    return [[cell.strip() for cell in line.split("|")] for line in kept]

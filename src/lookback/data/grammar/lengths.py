@@ -1,8 +1,9 @@
-"""How likely each constituent is to yield so many English words: the table that makes sentences of an exact length possible.
+"""How likely each constituent is to yield so many English words: the table behind sentences of an exact length.
 
-The probability that a constituent yields n words is the sum over its rules of the rule's weight times the ways to share out among its
-parts the words that the rule does not put down itself. Most constituents differ in their words but not in their lengths (*he arrives*,
-*she arrives*), so they are first sorted into shapes, alike in all rules up to the shapes of the parts; the table is over shapes.
+The probability that a constituent yields n words is the sum over its rules of the rule's weight times the ways to share
+out among its parts the words that the rule does not put down itself. Most constituents differ in their words but not
+in their lengths (*he arrives*, *she arrives*), so they are first sorted into shapes, alike in all rules up to the
+shapes of the parts; the table is over shapes.
 """
 
 from lookback.data.grammar.inflection import Entry
@@ -45,13 +46,16 @@ class Lengths:
     def shares(self, shapes: tuple[int, ...], length: int) -> list[float]:
         """Probability that the first constituent yields 1, 2, … words, and the others the rest of `length`."""
         first, rest = shapes[0], shapes[1:]
-        return [self._inside(first, n) and self._inside(first, n) * self.probability(rest, length - n)
-                for n in range(1, length - len(rest) + 1)]
+        return [
+            self._inside(first, n) and self._inside(first, n) * self.probability(rest, length - n)
+            for n in range(1, length - len(rest) + 1)
+        ]
 
     def _inside(self, shape: int, length: int) -> float:
         key = shape, length
         if key not in self._one:
-            self._one[key] = sum(weight * self.probability(parts, length - own) for weight, own, parts in self._options[shape])
+            options = self._options[shape]
+            self._one[key] = sum(weight * self.probability(parts, length - own) for weight, own, parts in options)
         return self._one[key]
 
     def _shape(self, symbol: str) -> int:
@@ -61,14 +65,17 @@ class Lengths:
                 rules: list[_Option] = [(word.weight / total, len(word.source), ()) for word in self._words[symbol]]
                 self._shapes[symbol] = self._number(_merged(rules))
             else:
-                # What contains itself (a sentence in a sentence) needs its number before its rules are known: a shape of its own.
+                # What contains itself (a sentence in a sentence) needs a number before its rules are known, of its own.
                 number = self._shapes[symbol] = self._number((symbol,))
-                rules = [(rule.weight, rule.words, tuple(sorted(self.shapes(rule.children)))) for rule in self._rules[symbol]]
+                rules = [(rule.weight, rule.words, self._sorted_shapes(rule)) for rule in self._rules[symbol]]
                 options = _merged(rules)
                 self._options[number] = options
                 if not any(number in parts for _, _, parts in options):
                     self._shapes[symbol] = self._number(options)
         return self._shapes[symbol]
+
+    def _sorted_shapes(self, rule: Rule) -> tuple[int, ...]:
+        return tuple(sorted(self.shapes(rule.children)))  # their order has no say in the length
 
     def _number(self, options: tuple) -> int:
         if options not in self._numbers:

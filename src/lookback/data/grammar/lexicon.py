@@ -1,10 +1,11 @@
 """The words: compact tables in order of importance, and the forms that the rules ask for.
 
-A table is cut after its first lines by the size of the lexicon (`SIZES`), so each begins with what shows every phenomenon: both
-genders, a vowel or mute h for elision, an irregular plural. Kinds say who may do what to whom: p person, a animal, t thing, l place.
+The medium lexicon ends at the line of each table, so what stands first shows every phenomenon: both genders, a vowel or
+a mute h for elision, an irregular plural. Kinds say who may do what to whom.
 """
 
-SIZES = {"small": 0.5, "medium": 1.0, "full": None}  # share of each table's medium count (after its name) that is kept; None: all
+# How much is kept of what stands above the line; None keeps the whole table.
+SIZES = {"small": 0.5, "medium": 1.0, "full": None}
 
 GENDERS = ("m", "f")
 PERSONS = ("1s", "1p", "2p", "3s", "3p")  # French persons that English tells apart: `you` is always the polite `vous`
@@ -12,7 +13,7 @@ KINDS = {"p": "person", "a": "animal", "t": "thing", "l": "place"}
 
 # English | French | gender. A slash gives a plural that the regular endings do not.
 NOUNS = {
-    "person": (12, """
+    "person": """
         doctor          | docteur          | m
         queen           | reine            | f
         man/men         | homme            | m
@@ -25,6 +26,7 @@ NOUNS = {
         friend          | ami              | m
         girl            | fille            | f
         teacher         | professeur       | m
+        ---
         mother          | mère             | f
         aunt            | tante            | f
         neighbour       | voisin           | m
@@ -37,22 +39,23 @@ NOUNS = {
         witch           | sorcière         | f
         uncle           | oncle            | m
         writer          | écrivain         | m
-        """),
-    "animal": (6, """
+        """,
+    "animal": """
         dog             | chien            | m
         cow             | vache            | f
         horse           | cheval           | m
         hen             | poule            | f
         bird            | oiseau           | m
         owl             | hibou/hiboux     | m
+        ---
         goat            | chèvre           | f
         cat             | chat             | m
         bee             | abeille          | f
         duck            | canard           | m
         spider          | araignée         | f
         mouse/mice      | souris           | f
-        """),
-    "thing": (10, """
+        """,
+    "thing": """
         book            | livre            | m
         key             | clé              | f
         hat             | chapeau          | m
@@ -63,6 +66,7 @@ NOUNS = {
         flower          | fleur            | f
         picture         | tableau          | m
         chair           | chaise           | f
+        ---
         umbrella        | parapluie        | m
         box             | boîte            | f
         coat            | manteau          | m
@@ -75,8 +79,8 @@ NOUNS = {
         map             | carte            | f
         bag             | sac              | m
         apple           | pomme            | f
-        """),
-    "place": (10, """
+        """,
+    "place": """
         garden          | jardin           | m
         house           | maison           | f
         market          | marché           | m
@@ -87,6 +91,7 @@ NOUNS = {
         library         | bibliothèque     | f
         hospital        | hôpital          | m
         station         | gare             | f
+        ---
         village         | village          | m
         town            | ville            | f
         museum          | musée            | m
@@ -97,12 +102,12 @@ NOUNS = {
         kitchen         | cuisine          | f
         shop            | magasin          | m
         bakery          | boulangerie      | f
-        """),
+        """,
 }
 
-# English | French masculine, feminine | kinds | place: opinions and sizes stand before the noun (in this order), the rest after it.
-# A form after a slash replaces the masculine singular in front of a vowel.
-ADJECTIVES = (21, """
+# English | French masculine, feminine | kinds | place: opinions and sizes stand before the noun, in this order, the
+# rest after it. A form after a slash replaces the masculine singular in front of a vowel.
+ADJECTIVES = """
         small           | petit petite              | patl | size
         red             | rouge rouge               | t    | after
         beautiful       | beau/bel belle            | patl | opinion
@@ -124,6 +129,7 @@ ADJECTIVES = (21, """
         rich            | riche riche               | p    | after
         empty           | vide vide                 | l    | after
         green           | vert verte                | t    | after
+        ---
         kind            | gentil gentille           | p    | after
         proud           | fier fière                | p    | after
         dark            | sombre sombre             | l    | after
@@ -135,11 +141,12 @@ ADJECTIVES = (21, """
         serious         | sérieux sérieuse          | p    | after
         broken          | cassé cassée              | t    | after
         clean           | propre propre             | tl   | after
-        """)
+        """
 
-# English base (past, participle where irregular) | French infinitive (je il nous vous ils, participle where irregular) | subjects | objects.
+# English base (past, participle where irregular) | French infinitive (je, il, nous, vous, ils, participle where
+# irregular) | kinds of subject | kinds of object. The classes are those that the rules name.
 VERBS = {
-    "Transitive": (10, """
+    "Transitive": """
         see saw seen         | voir vois voit voyons voyez voient vu                                | pa | patl
         love                 | aimer                                                                | pa | patl
         help                 | aider                                                                | p  | p
@@ -150,6 +157,7 @@ VERBS = {
         choose chose chosen  | choisir choisis choisit choisissons choisissez choisissent choisi    | p  | patl
         invite               | inviter                                                              | p  | p
         watch                | regarder                                                             | pa | patl
+        ---
         visit                | visiter                                                              | p  | l
         sell sold            | vendre vends vend vendons vendez vendent vendu                       | p  | atl
         follow               | suivre suis suit suivons suivez suivent suivi                        | pa | pa
@@ -157,56 +165,61 @@ VERBS = {
         listen_to            | écouter                                                              | pa | p
         lose lost            | perdre perds perd perdons perdez perdent perdu                       | p  | t
         thank                | remercier                                                            | p  | p
-        forget forgot forgotten | oublier                                                           | p  | patl
+        forget forgot forgotten | oublier                                                            | p  | patl
         admire               | admirer                                                              | p  | patl
         take took taken      | prendre prends prend prenons prenez prennent pris                    | p  | t
-        """),
-    "Resting": (3, """
+        """,
+    "Resting": """
         sleep slept          | dormir dors dort dormons dormez dorment dormi                        | pa |
         work                 | travailler                                                           | p  |
         sing sang            | chanter                                                              | pa |
+        ---
         dance                | danser                                                               | pa |
         laugh                | rire ris rit rions riez rient ri                                     | p  |
         walk                 | marcher                                                              | pa |
         smile                | sourire souris sourit sourions souriez sourient souri                | p  |
         cry                  | pleurer                                                              | p  |
-        """),
-    "Moving": (3, """
+        """,
+    "Moving": """
         arrive               | arriver                                                              | pa |
         leave left           | partir pars part partons partez partent parti                        | pa |
         fall fell            | tomber                                                               | pa |
+        ---
         stay                 | rester                                                               | pa |
-        """),
-    "Going": (2, """
+        """,
+    "Going": """
         go went              | aller vais va allons allez vont allé                                 | pa |
         return               | retourner                                                            | pa |
-        """),
-    "Coming": (1, """
+        """,
+    "Coming": """
         come came            | venir viens vient venons venez viennent venu                         | pa |
-        """),
-    "Giving": (2, """
+        """,
+    "Giving": """
         give gave            | donner                                                               | p  |
         show                 | montrer                                                              | p  |
+        ---
         bring brought        | apporter                                                             | p  |
         send sent            | envoyer envoie envoie envoyons envoyez envoient envoyé               | p  |
         lend lent            | prêter                                                               | p  |
-        """),
-    "Talking": (2, """
+        """,
+    "Talking": """
         talk                 | parler                                                               | p  |
         write wrote          | écrire écris écrit écrivons écrivez écrivent écrit                   | p  |
+        ---
         reply                | répondre réponds répond répondons répondez répondent répondu         | p  |
         lie                  | mentir mens ment mentons mentez mentent menti                        | p  |
-        """),
-    "Thinking": (3, """
+        """,
+    "Thinking": """
         think thought        | penser                                                               | p  |
         know knew            | savoir sais sait savons savez savent su                              | p  |
         say said             | dire dis dit disons dites disent dit                                 | p  |
+        ---
         hope                 | espérer espère espère espérons espérez espèrent espéré               | p  |
         believe              | croire crois croit croyons croyez croient cru                        | p  |
-        """),
+        """,
 }
 
-# Words of the closed classes: symbol, then English | French. Several words on one side are all aligned to the one on the other.
+# Words of the closed classes: constituent and its features, then English | French, a weight after the star.
 CLOSED = {
     "Definite,m,3s": "the*9 | le; this | ce; my | mon; his | son; her | son; our | notre; your | votre; their | leur",
     "Definite,f,3s": "the*9 | la; this | cette; my | ma; his | sa; her | sa; our | notre; your | votre; their | leur",
@@ -226,7 +239,7 @@ CLOSED = {
     "Never": "never | jamais; no longer | plus",
     "Often": "often | souvent; always | toujours; rarely | rarement",
     "Daypart": "morning | matin; evening | soir; afternoon | après-midi",
-    "Time,present": "now | maintenant; every day | chaque jour",
+    "Time,present": "now | maintenant; tonight | ce soir",
     "Time,past": "yesterday | hier",
     "Opening,present": "today | aujourd'hui; sometimes | parfois",
     "Opening,past": "suddenly | soudain; one day | un jour",
@@ -235,9 +248,15 @@ CLOSED = {
     "Preposition,place": "in*2 | dans; near | près de; behind | derrière; in front of | devant",
 }
 
-# Object clitics: person and gender that the participle agrees with, the direct and the indirect form.
-CLITICS = (("me", "me", "me", "m", "1s"), ("you", "vous", "vous", "m", "2p"), ("him", "le", "lui", "m", "3s"),
-           ("her", "la", "lui", "f", "3s"), ("us", "nous", "nous", "m", "1p"), ("them", "les", "leur", "m", "3p"))
+# Object clitics: English, French as direct and as indirect object, gender and person that a participle agrees with.
+CLITICS = (
+    ("me", "me", "me", "m", "1s"),
+    ("you", "vous", "vous", "m", "2p"),
+    ("him", "le", "lui", "m", "3s"),
+    ("her", "la", "lui", "f", "3s"),
+    ("us", "nous", "nous", "m", "1p"),
+    ("them", "les", "leur", "m", "3p"),
+)
 
 # Function words that a rule inflects in place, as in `do[p]`: one form for each of PERSONS.
 PARADIGMS = {

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 from lookback.data.grammar import rules
 from lookback.data.grammar.inflection import paradigm
@@ -15,11 +16,10 @@ _VERB = re.compile(r"\bV\[(.*?)\]")
 _CLITIC = re.compile(r"@\((.*?)\)")
 
 
-@dataclass(frozen=True)
-class Slot:
-    """A place on the French side: a word, or else (None) the French of the constituent that is item `item` on the English side.
+class Slot(NamedTuple):
+    """A place on the French side: a word, or else (None) the French of the constituent that is English item `item`.
 
-    `links` are the English items whose words every word here is aligned to, besides those that its constituent names itself.
+    `links` are the English items whose words every word here is aligned to, besides what the constituent says itself.
     """
 
     word: str | None
@@ -29,7 +29,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule with its features filled in: `source` holds English words (lower case) and constituents (`NP[m,3s,person,1]`) in order."""
+    """A rule with its features filled in: `source` holds English words and constituents (`NP[m,3s,person,1]`)."""
 
     head: str
     weight: float
@@ -58,13 +58,17 @@ def is_constituent(item: str) -> bool:
 def grammar(lexical: Container[str]) -> dict[str, list[Rule]]:
     """All rules by head, given the constituents that the lexicon has words for.
 
-    A line whose variables give several rules of one head shares its weight out among them; rules that cannot end in words are left
-    out; the weights of a head then sum to 1.
+    A line whose variables give several rules of one head shares its weight out among them; rules that cannot end in
+    words are left out; the weights of a head then sum to 1.
     """
     numbered = [(number, rule) for number, cells in enumerate(_lines()) for rule in _instances(*cells)]
     productive: set[str] = set()
     while True:
-        kept = [(number, rule) for number, rule in numbered if all(c in lexical or c in productive for c in rule.children)]
+        kept = [
+            (number, rule)
+            for number, rule in numbered
+            if all(child in lexical or child in productive for child in rule.children)
+        ]
         heads = {rule.head for _, rule in kept}
         if heads == productive:
             break
@@ -80,10 +84,10 @@ def grammar(lexical: Container[str]) -> dict[str, list[Rule]]:
 
 
 def _lines() -> Iterator[list[str]]:
-    """Every line as head, weight, English, French, links; VERB_RULES with each of FRAMES written into its place, `@`."""
+    """Every line as head, weight, English, French, links; VERB_RULES with each of FRAMES written into their `@`."""
     yield from _cells(rules.RULES)
     frames = list(_cells(rules.FRAMES))
-    totals = {tense: sum(float(share) for other, share, *_ in frames if other == tense) for tense in rules.DOMAINS["t"]}
+    totals = {now: sum(float(share) for tense, share, *_ in frames if tense == now) for now in rules.DOMAINS["t"]}
     for head, weight, verb, auxiliary, english, french, links in _cells(rules.VERB_RULES):
         name, _, kinds = verb.rstrip("]").partition("[")
         aux, _, agreement = auxiliary.rstrip("]").partition("[")
@@ -92,9 +96,13 @@ def _lines() -> Iterator[list[str]]:
         for tense, share, polarity, group, french_group, group_links in frames:
             meaning = {"V": name, "C": clitic, "aux": aux, "A": agreement}
             english_group = _write(_VERB.sub(rf"V[\1,{kinds}]", group), meaning)
-            yield [_write(head, {"t": tense}), str(float(weight) * float(share) / totals[tense]),
-                   english.replace("@", english_group).replace("*", polarity),
-                   french.replace("@", _write(french_group, meaning)), f"{links} {_write(group_links, meaning)}"]
+            yield [
+                _write(head, {"t": tense}),
+                str(float(weight) * float(share) / totals[tense]),
+                english.replace("@", english_group).replace("*", polarity),
+                french.replace("@", _write(french_group, meaning)),
+                f"{links} {_write(group_links, meaning)}",
+            ]
 
 
 def _write(text: str, meaning: dict[str, str]) -> str:
@@ -119,8 +127,11 @@ def _instances(head: str, weight: str, english: str, french: str, links: str = "
         value = dict(zip(variables, values, strict=True))
         if "d-" in text and value["d"] == "0":
             continue
-        filled = (slot if slot.word is None else replace(slot, word=_fill(item, value)) for slot, item in zip(slots, target, strict=True))
-        yield Rule(_fill(head, value), float(weight), tuple(_fill(item, value) for item in source), tuple(filled))
+        filled = tuple(
+            slot if slot.word is None else slot._replace(word=_fill(item, value))
+            for slot, item in zip(slots, target, strict=True)
+        )
+        yield Rule(_fill(head, value), float(weight), tuple(_fill(item, value) for item in source), filled)
 
 
 def _name(item: str) -> str:
@@ -128,17 +139,24 @@ def _name(item: str) -> str:
 
 
 def _fill(item: str, value: dict[str, str]) -> str:
-    """Give an item its features: a constituent loses the digit that told it from its like, a word is inflected."""
+    """Give an item its features and take the digit away that told it from its like; a word is inflected."""
     name, _, features = item.rstrip("]").partition("[")
-    chosen = tuple(str(int(value["d"]) - 1) if f == "d-" else value.get(f, f) for f in features.split(",") if f)
+    name = name.rstrip("0123456789")
+    chosen = tuple(
+        str(int(value["d"]) - 1) if feature == "d-" else value.get(feature, feature)
+        for feature in features.split(",")
+        if feature
+    )
     if is_constituent(name):
-        return name.rstrip("0123456789") + (f"[{','.join(chosen)}]" if chosen else "")
+        return f"{name}[{','.join(chosen)}]" if chosen else name
     return paradigm(name, chosen) if chosen else name
 
 
 def _slots(source: list[str], target: list[str], links: str) -> list[Slot]:
     """The French side, its words linked as `links` says (`do-V not-ne not-pas`), or else the only word of each side."""
-    linked = {(source.index(left), target.index(right)) for left, right in (link.split("-", 1) for link in links.split())}
+    linked = {
+        (source.index(left), target.index(right)) for left, right in (link.split("-", 1) for link in links.split())
+    }
     lone = [[place for place, item in enumerate(side) if not is_constituent(item)] for side in (source, target)]
     if not linked and len(lone[0]) == len(lone[1]) == 1:
         linked = {(lone[0][0], lone[1][0])}

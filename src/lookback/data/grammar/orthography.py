@@ -1,4 +1,4 @@
-"""French spelling across words: elision, contraction, and forms that a following vowel asks for. The word alignment goes along.
+"""French spelling across words: elision, contraction, forms that a following vowel asks for. The alignment goes along.
 
     le homme → l' homme      ce homme → cet homme      sa école → son école      beau/bel ami → bel ami
     de le jardin → du jardin      à les écoles → aux écoles      de des amis → d' amis      si il → s' il
@@ -8,11 +8,12 @@ English needs one thing of the kind: a → an.
 
 _ASPIRATED = ("héros", "hibou")  # the h that forbids elision; every other h of the lexicon is mute
 _VOWELS = tuple("aeiouhâàéèêëîïôûœ")
-_BEFORE_VOWEL = {
-    "le": "l'", "la": "l'", "je": "j'", "ne": "n'", "de": "d'", "que": "qu'", "me": "m'",
-    "ce": "cet", "ma": "mon", "sa": "son",
+_ELIDED = {"le": "l'", "la": "l'", "je": "j'", "ne": "n'", "de": "d'", "que": "qu'", "me": "m'"}
+_BEFORE_VOWEL = _ELIDED | {"ce": "cet", "ma": "mon", "sa": "son"}
+_CONTRACTED = {
+    "de": {"le": "du", "les": "des", "des": "de", "de": "de"},
+    "à": {"le": "au", "les": "aux"},
 }
-_CONTRACTIONS = {("de", "le"): "du", ("de", "les"): "des", ("de", "des"): "de", ("de", "de"): "de", ("à", "le"): "au", ("à", "les"): "aux"}
 
 
 def starts_with_vowel(word: str) -> bool:
@@ -21,7 +22,7 @@ def starts_with_vowel(word: str) -> bool:
 
 
 def spell_french(words: list[str], links: list[list[int]]) -> tuple[list[str], list[list[int]]]:
-    """Spell a French sentence: `links[j]`, the source positions of word j, are united where two words contract into one.
+    """Spell a French sentence; `links[j]`, the source positions of word j, are united where two words become one.
 
     It goes from the last word to the first, since a form depends on the word after it as that is finally spelt.
     """
@@ -29,17 +30,16 @@ def spell_french(words: list[str], links: list[list[int]]) -> tuple[list[str], l
     united: list[list[int]] = []
     for word, places in zip(reversed(words), reversed(links), strict=True):
         following = spelt[-1] if spelt else ""
-        plain, _, special = word.partition("/")
-        if (plain, following) in _CONTRACTIONS:
+        plain, _, before_vowel = word.partition("/")
+        contracted = _CONTRACTED.get(plain, {}).get(following)
+        if contracted:
             spelt.pop()
-            places = places + united.pop()
-            word = _CONTRACTIONS[plain, following]
+            plain, places = contracted, places + united.pop()
             following = spelt[-1] if spelt else ""
-            plain, special = word, ""
         if plain == "si" and following in ("il", "ils"):
             plain = "s'"
         elif starts_with_vowel(following):
-            plain = special or _BEFORE_VOWEL.get(plain, plain)
+            plain = before_vowel or _BEFORE_VOWEL.get(plain, plain)
         spelt.append(plain)
         united.append(places)
     return spelt[::-1], united[::-1]
@@ -47,5 +47,7 @@ def spell_french(words: list[str], links: list[list[int]]) -> tuple[list[str], l
 
 def spell_english(words: list[str]) -> list[str]:
     """Write `an` for `a` in front of a vowel."""
-    following = words[1:] + [""]
-    return ["an" if word == "a" and after.startswith(tuple("aeiou")) else word for word, after in zip(words, following, strict=True)]
+    return [
+        "an" if word == "a" and after.startswith(tuple("aeiou")) else word
+        for word, after in zip(words, [*words[1:], ""], strict=True)
+    ]

@@ -1,9 +1,10 @@
 """The grammar, a synchronous rule a line: head | weight | English | French | word links.
 
-How to read a line. `NP[g,q,k,d]` is a constituent with features: names with a capital are constituents, all else is words.
-On the French side a constituent has its name alone; two of a kind are told apart by a digit (`NP1`, `NP2`). Words are linked
-in the last column (`do-V`: *do* is aligned to every word of V), but the only word of each side needs no saying. `do[p]` is a
-word inflected in place. Weights are shares within a head. A feature of one letter is a variable and takes every value:
+How to read a line. `NP[g,q,k,d]` is a constituent with features: names with a capital are constituents, all else is
+words. On the French side a constituent has its name alone; two of a kind are told apart by a digit (`NP1`, `to1`).
+Words are linked in the last column (`do-V`: *do* is aligned to every word of V), but the only word of each side needs
+no saying. `do[p]` is a word inflected in place. Weights are shares within a head. A feature of one letter is a variable
+and takes every value:
 
     p        person: 1s 1p 2p 3s 3p             c        the same, of an object clitic
     q, r, s  third persons: 3s 3p               g, h, j  gender: m f
@@ -12,8 +13,8 @@ word inflected in place. Weights are shares within a head. A feature of one lett
     d        how deep noun phrases and clauses may still nest, 0 to 2; `d-` is one less, and no rule where there is none
 
 What English leaves open is closed here, so that the French is a function of the English. A relative clause stands right
-after its noun; coordinated parts have none, but for the last verb phrase; `of` and prepositions take no coordination; `you`
-is one polite man, `i` a man, `we` and `they` men among others; no noun becomes `it`.
+after its noun; coordinated parts have none, but for the last verb phrase; `of` and prepositions take no coordination;
+`you` is one man, politely addressed, `i` a man, `we` and `they` men among others; no noun becomes `it`.
 """
 
 DOMAINS = {
@@ -38,19 +39,19 @@ Sentence[t] | 1 | Clause[t] , so Sentence[t]   | Clause , donc Sentence | ,-, so
 Sentence[t] | 1 | Clause[t] , then Sentence[t] | Clause , puis Sentence | ,-, then-puis
 Sentence[t] | 1 | Clause[t] ; Sentence[t]      | Clause ; Sentence
 
-Clause[t] | 6 | Simple[t,2]                       | Simple
-Clause[t] | 1 | Opening[t] , Simple[t,2]          | Opening , Simple
-Clause[t] | 2 | Simple1[t,2] because Simple2[t,2] | Simple1 parce que Simple2 | because-parce because-que
-Clause[t] | 1 | Simple1[t,2] when Simple2[t,2]    | Simple1 quand Simple2
-Clause[t] | 1 | when Simple1[t,2] , Simple2[t,2]  | quand Simple1 , Simple2   | when-quand ,-,
+Clause[t] | 6 | Core[t,2]                     | Core
+Clause[t] | 1 | Opening[t] , Core[t,2]        | Opening , Core
+Clause[t] | 2 | Core1[t,2] because Core2[t,2] | Core1 parce que Core2 | because-parce because-que
+Clause[t] | 1 | Core1[t,2] when Core2[t,2]    | Core1 quand Core2
+Clause[t] | 1 | when Core1[t,2] , Core2[t,2]  | quand Core1 , Core2   | when-quand ,-,
 
-Clause[present] | 1 | Simple1[present,2] while Simple2[present,2] | Simple1 pendant que Simple2 | while-pendant while-que
+Clause[present] | 1 | Core1[present,2] while Core2[present,2] | Core1 pendant que Core2 | while-pendant while-que
 
-Clause[present] | 1 | if Simple1[present,2] , Simple2[present,2] | si Simple1 , Simple2 | if-si ,-,
+Clause[present] | 1 | if Core1[present,2] , Core2[present,2] | si Core1 , Core2 | if-si ,-,
 
-Simple[t,d]       | 6 | Subject[p,g,a,d] Predicate[t,p,g,a,d]                             | Subject Predicate
-Simple[t,d]       | 2 | Subject[q,g,i,d] State[t,q,g,i,d]                                 | Subject State
-Simple[present,d] | 2 | Subject[p,g,person,d] Thinking[finite,p,person] that Simple[u,d-] | Subject Thinking que Simple
+Core[t,d]       | 6 | Subject[p,g,a,d] Predicate[t,p,g,a,d]                           | Subject Predicate
+Core[t,d]       | 2 | Subject[q,g,i,d] State[t,q,g,i,d]                               | Subject State
+Core[present,d] | 2 | Subject[p,g,person,d] Thinking[finite,p,person] that Core[u,d-] | Subject Thinking que Core
 
 # Subjects. Coordinated ones are masculine unless all are feminine.
 Subject[p,g,person,d] | 6   | Pronoun[p,g]                  | Pronoun
@@ -134,8 +135,8 @@ Been[past,p]    | 1 | was[p] | avoir[p] été | was-avoir was-été
 
 # Places.
 Where[a,d]     | 1 | Near[d]                           | Near
-Where[thing,d] | 2 | Preposition[thing] Any[thing,d]   | Preposition Any
-Where[thing,d] | 1 | Preposition[place] Any[place,d]   | Preposition Any
+Where[thing,d] | 1 | Preposition[thing] Any[thing,d]   | Preposition Any
+Where[thing,d] | 2 | Preposition[place] Any[place,d]   | Preposition Any
 Where[place,d] | 1 | near Any[place,d]                 | près de Any       | near-près near-de
 Where[place,d] | 1 | behind Any[place,d]               | derrière Any
 Near[d]        | 3 | Preposition[place] Any[place,d]   | Preposition Any
@@ -143,9 +144,9 @@ Near[d]        | 2 | Preposition[person] Any[person,d] | Preposition Any
 Near[d]        | 1 | Preposition[person] Tonic         | Preposition Tonic
 """
 
-# What stands around a verb group: head | weight | verb class | auxiliary | English | French | links. FRAMES write the group out
-# at `@`, in French with its clitic in brackets. `être` has its participle agree with the subject, `avoir` with what its
-# brackets say, if anything. `*` is the frame's polarity.
+# What stands around a verb group: head | weight | verb class | auxiliary | English | French | links. FRAMES write the
+# group out at `@`, in French with its clitic in brackets. `être` has its participle agree with the subject, `avoir`
+# with what its brackets say, if anything. `*` is the frame's polarity.
 VERB_RULES = """
 Acting[t,p,a,d] | 5 | Transitive[a,o]      | avoir      | @ Object[*,o,d] | @() Object |
 Acting[t,p,a,d] | 4 | Transitive[a,person] | avoir[h,c] | @ Clitic[p,h,c] | @(Clitic)  |
@@ -165,18 +166,18 @@ Relative[g,q,animal,d] | 3 | Transitive[a,animal] | avoir[g,q] | that Subject[p,
 Relative[g,q,i,d]      | 3 | Transitive[a,i]      | avoir[g,q] | that Subject[p,h,a,0] @ | que Subject @() | that-que
 """
 
-# How a verb V stands in its group: tense | weight | polarity | English | French | links. C is the clitic, if any; A what the
-# participle agrees with; aux its auxiliary.
+# How a verb V stands in its group: tense | weight | polarity | English | French | links. C is the clitic, if any; A is
+# what the participle agrees with; aux its auxiliary.
 FRAMES = """
-present | 8 | plain   | V[finite,p]                  | C V                   |
-present | 3 | negated | do[p] not V[base,p]          | ne C V pas            | do-V not-ne not-pas
-present | 1 | negated | Never V[finite,p]            | ne C V Never          | Never-ne
-present | 1 | plain   | Often V[finite,p]            | C V Often             |
-present | 1 | plain   | can V[infinitive]            | pouvoir[p] C V        | can-pouvoir
-present | 1 | negated | cannot V[infinitive]         | ne pouvoir[p] pas C V | cannot-ne cannot-pouvoir cannot-pas
-present | 1 | plain   | must V[infinitive]           | devoir[p] C V         | must-devoir
-present | 1 | plain   | want[p] to V[infinitive]     | vouloir[p] C V        | want-vouloir to-V
-present | 1 | plain   | be[p] going to V[infinitive] | aller[p] C V          | be-aller going-aller to-V
+present | 8 | plain   | V[finite,p]                   | C V                   |
+present | 3 | negated | do[p] not V[base,p]           | ne C V pas            | do-V not-ne not-pas
+present | 1 | negated | Never V[finite,p]             | ne C V Never          | Never-ne
+present | 1 | plain   | Often V[finite,p]             | C V Often             |
+present | 1 | plain   | can V[infinitive]             | pouvoir[p] C V        | can-pouvoir
+present | 1 | negated | cannot V[infinitive]          | ne pouvoir[p] pas C V | cannot-ne cannot-pouvoir cannot-pas
+present | 1 | plain   | must V[infinitive]            | devoir[p] C V         | must-devoir
+present | 1 | plain   | want[p] to1 V[infinitive]     | vouloir[p] C V        | want-vouloir to1-V
+present | 1 | plain   | be[p] going to1 V[infinitive] | aller[p] C V          | be-aller going-aller to1-V
 
 past | 6 | plain   | V[past,A]        | C aux[p] V           | V-aux
 past | 3 | negated | did not V[did,A] | ne C aux[p] pas V    | did-aux not-ne not-pas
