@@ -3,14 +3,15 @@
 import hydra
 from omegaconf import DictConfig
 
-from lookback.command import launch
+from lookback.command import launch, plain_errors
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="train")
 def main(config: DictConfig) -> None:
     from lookback.training.job import run_job
 
-    run_job(config)
+    with plain_errors():
+        run_job(config)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 import difflib
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,31 @@ from lookback.errors import InputError
 
 
 def launch(main: Callable[[], Any]) -> None:
-    """Run a Hydra main. Bad input ends it with ``error: …`` and exit status 2."""
+    """Run a Hydra main as ``plain_errors`` says. What it prints is UTF-8, on any machine."""
     # Hydra then raises instead of printing its own version of an error
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
-    try:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+    with plain_errors():
         sys.argv[1:] = resumed(sys.argv[1:])
         main()
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Bad input inside ends the program with one line, ``error: …``, and exit status 2; a fault of ours raises.
+
+    The scripts use it inside Hydra's main too: Hydra would print lines of its own before an error gets through to us.
+    """
+    try:
+        yield
     except KeyboardInterrupt:
         sys.exit("interrupted")
+    except BrokenPipeError:
+        # whoever reads has had enough (`| head -1`); Python would complain as it flushes at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except Exception as error:
         message = explain(error)
         if message is None:

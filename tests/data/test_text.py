@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from lookback.data import TextCorpus, read_pair
+from lookback.data import SPLITS, TextCorpus, read_pair
 from lookback.data.lines import read_lines
 from lookback.errors import InputError
 
@@ -207,7 +207,7 @@ def test_unwritable_cache_is_one_clear_line(tmp_path: Path, datasets_cache: Path
 
 def test_missing_files_are_named_as_the_user_types_them(tiny: Path) -> None:
     with pytest.raises(InputError) as caught:
-        corpus(train={"source": str(tiny / "train.en"), "target": None}).load()
+        corpus(train={"source": str(tiny / "train.en"), "target": None}).load("train")
     assert str(caught.value) == (
         "data.train.target, data.validation.source, data.validation.target, data.test.source, data.test.target: "
         "no file given, expected a text file each, as data.train.target=FILE"
@@ -231,9 +231,8 @@ def files(folder: Path, name: str) -> dict[str, str]:
 
 
 def test_real_corpus(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    splits = corpus(
-        train=files(tiny, "train"), validation=files(tiny, "dev"), test=files(tiny, "testlen"), limit=500
-    ).load()
+    built = corpus(train=files(tiny, "train"), validation=files(tiny, "dev"), test=files(tiny, "testlen"), limit=500)
+    splits = {split: built.load(split) for split in SPLITS}
     assert {name: len(split) for name, split in splits.items()} == {"train": 500, "validation": 200, "test": 240}
     assert splits["test"].column_names == ["source", "target"]
     with (tiny / "testlen.fr").open(encoding="utf-8", newline="\n") as stream:
@@ -248,11 +247,13 @@ def test_config_builds_the_corpus(tiny: Path) -> None:
     built = hydra.utils.instantiate(config)
     assert isinstance(built, TextCorpus)
     assert built.train_max_length == 60
-    assert len(built.load()["test"]) == 37
+    assert len(built.load("test")) == 37
 
 
 def test_scoring_on_training_text_is_said(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    corpus(train=files(tiny, "dev"), validation=files(tiny, "dev"), test=files(tiny, "aer")).load()
+    built = corpus(train=files(tiny, "dev"), validation=files(tiny, "dev"), test=files(tiny, "aer"))
+    for split in SPLITS:
+        built.load(split)
     warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
     assert len(warnings) == 2
     assert warnings[0].startswith("warning: data.validation.source is the file of data.train.source: ")

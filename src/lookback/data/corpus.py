@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from datasets import DatasetDict
+    from datasets import Dataset
 
 SPLITS = ("train", "validation", "test")
 
@@ -24,8 +24,8 @@ class Corpus(Protocol):
     train_max_length: int | None
     bleu_tokenize: str
 
-    def load(self) -> DatasetDict:
-        """Splits "train", "validation" and "test" with the string features `source` and `target`.
+    def load(self, split: str) -> Dataset:
+        """The split "train", "validation" or "test", with the string features `source` and `target`; no other is read.
 
         A corpus with gold word alignments adds `alignment`: a list of [source word, target word] pairs, both 0-based.
         Row i of a split is sentence i everywhere else, so a corpus leaves no line of a test set out.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -83,27 +83,32 @@ class TranslationData(lightning.LightningDataModule):
         self._fingerprint = ""
 
     def setup(self, stage: str | None = None) -> None:
-        """Read, filter and encode all splits; a second call does nothing."""
+        """Read, filter and encode all splits, or with stage "test" that split alone; a second call does nothing."""
         if self._encoded:
             return
-        texts = self.corpus.load()
-        self._fingerprint = fingerprint(texts[split] for split in SPLITS)
-        train, self._dropped = filter_pairs(texts["train"], self.corpus.train_max_length)
-        if self._dropped:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self._dropped.items())
-            print(f"training pairs: {len(train):,} of {len(texts['train']):,} (dropped: {reasons})", file=sys.stderr)
-        self._texts = {"train": train, "validation": texts["validation"], "test": texts["test"]}
-        for split, rows in self._texts.items():
-            if not len(rows):
+        for split in ("test",) if stage == "test" else SPLITS:
+            texts = self.corpus.load(split)
+            if split == "train":
+                texts = self._filtered(texts)
+            if not len(texts):
                 raise InputError(f"data: no pairs in the {split} split, expected one or more")
+            self._texts[split] = texts
+        self._fingerprint = fingerprint(self._texts["test"])
         if self._source_tokenizer is None:
             self._source_tokenizer = self._train_tokenizer("source")
         if self._target_tokenizer is None:
             self._target_tokenizer = self._train_tokenizer("target")
-        with step(f"Preparing {len(train):,} training pairs"):
+        with step(f"Preparing {sum(map(len, self._texts.values())):,} pairs"):
             for split, rows in self._texts.items():
                 self._encoded[split] = encode_pairs(rows, self._source_tokenizer, self._target_tokenizer)
                 self._samplers[split] = self._sampler(split)
+
+    def _filtered(self, texts: datasets.Dataset) -> datasets.Dataset:
+        kept, self._dropped = filter_pairs(texts, self.corpus.train_max_length)
+        if self._dropped:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self._dropped.items())
+            print(f"training pairs: {len(kept):,} of {len(texts):,} (dropped: {reasons})", file=sys.stderr)
+        return kept
 
     @property
     def source_tokenizer(self) -> Tokenizer:
@@ -116,91 +121,15 @@ class TranslationData(lightning.LightningDataModule):
         return _ready(self._target_tokenizer)
 
     @property
-    def fingerprint(self) -> str:
-        """A hash of the raw text of all three splits, before anything is dropped."""
-        return _ready(self._fingerprint)
-
-    def texts(self, split: str) -> datasets.Dataset:
-        """The raw text of "train" (what training uses of it), "validation" or "test"; `Batch.ids` are its rows.
-
-        Features: source, target, and alignment where the corpus has it.
-        """
-        return _ready(self._texts)[split]
-
-    def describe(self) -> dict[str, Any]:
-        """Numbers of the prepared data, as plain containers.
-
-        For each split: pairs, tokens of each side (source: words and EOS; target: what is predicted, words and EOS) and
-        the share of unknown words. `dropped`: training pairs left out, by reason. `padding_waste`: the share of a
-        training epoch's token slots that is padding. The two vocabulary sizes include the four symbols.
-        """
-        splits = {
-            split: {
-                "pairs": len(pairs),
-                "source_tokens": len(pairs.source.tokens),
-                "target_tokens": len(pairs.target.tokens) - len(pairs),
-                "source_unknown": unknown_rate(pairs.source),
-                "target_unknown": unknown_rate(pairs.target),
-            }
-            for split, pairs in _ready(self._encoded).items()
-        }
-        return {
-            **splits,
-            "dropped": dict(self._dropped),
-            "padding_waste": self._samplers["train"].padding_waste,
-            "source_vocabulary": len(self.source_tokenizer),
-            "target_vocabulary": len(self.target_tokenizer),
-        }
-
-    def save_tokenizers(self, directory: str | os.PathLike[str]) -> None:
-        """Write `source.json` and `target.json` into `directory`."""
-        self.source_tokenizer.save(Path(directory) / "source.json")
-        self.target_tokenizer.save(Path(directory) / "target.json")
-
-    def train_dataloader(self) -> DataLoader[Batch]:
-        return self._loader("train")
-
-    def val_dataloader(self) -> DataLoader[Batch]:
-        return self._loader("validation")
-
-    def test_dataloader(self) -> DataLoader[Batch]:
-        return self._loader("test")
-
-    def _train_tokenizer(self, side: str) -> Tokenizer:
-        return train_word_tokenizer(_column(self._texts["train"], side), self.vocabulary_size, self.min_frequency)
-
-    def _sampler(self, split: str) -> BucketBatchSampler:
-        if split == "train":
-            return _sampler(self._encoded[split], self.batch_size, self.batch_unit, self.seed, shuffle=True)
-        return _sampler(self._encoded[split], self.evaluation_batch_size, "sentences", self.seed, shuffle=False)
-
-    def _loader(self, split: str) -> DataLoader[Batch]:
-        return _loader(_ready(self._encoded)[split], self._samplers[split])
-
-
-def evaluation_loader(
-    texts: datasets.Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, batch_size: int
-) -> DataLoader[Batch]:
-    """Batches of any text with the columns `source` and `target`, as `test_dataloader` gives them for a corpus.
-
-    Every row comes once, in a fixed order, the longest sources first; `Batch.ids` are rows of `texts`.
-    """
-    with step(f"Preparing {len(texts):,} pairs"):
-        pairs = encode_pairs(texts, source_tokenizer, target_tokenizer)
-    return _loader(pairs, _sampler(pairs, batch_size, "sentences", seed=0, shuffle=False))
-
-
-def fingerprint(splits: Iterable[datasets.Dataset]) -> str:
-    """A hash of the raw text of splits: equal text, equal fingerprint, wherever it was read from."""
+    def fingerprint(texts: datasets.Dataset) -> str:
+    """A hash of the raw text of a split: equal text, equal fingerprint, wherever it was read from."""
     digest = hashlib.sha256()
-    for split in splits:
-        for side in ("source", "target"):
-            # Lengths first, so that no text can move from one sentence to the next unnoticed.
-            for text in _column(split, side):
-                data = text.encode()
-                digest.update(len(data).to_bytes(8, "little"))
-                digest.update(data)
-        digest.update(b"end of split")
+    for side in ("source", "target"):
+        # Lengths first, so that no text can move from one sentence to the next unnoticed.
+        for text in _column(texts, side):
+            data = text.encode()
+            digest.update(len(data).to_bytes(8, "little"))
+            digest.update(data)
     return digest.hexdigest()
 
 

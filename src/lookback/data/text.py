@@ -16,7 +16,7 @@ from lookback.data.progress import step
 from lookback.errors import InputError
 
 if TYPE_CHECKING:
-    from datasets import Dataset, DatasetDict
+    from datasets import Dataset
 
 SIDES = ("source", "target")
 _FORMAT = "1"  # of the cached Arrow files: raise it when reading changes
@@ -70,31 +70,27 @@ class TextCorpus:
         self.bleu_tokenize = bleu_tokenize
         self.limit = limit
 
-    def load(self) -> DatasetDict:
-        """The three splits, features `source` and `target`, memory-mapped."""
-        from datasets import DatasetDict
-
-        missing = [f"data.{split}.{side}" for split in SPLITS for side in SIDES if not self._files[split][side]]
+    def load(self, split: str) -> Dataset:
+        """The split, features `source` and `target`, memory-mapped. The files of other splits need not exist."""
+        # all that are missing in one line, not one a try; a test set alone is enough to score a trained run
+        wanted = SPLITS if split == "train" else (split,)
+        missing = [f"data.{name}.{side}" for name in wanted for side in SIDES if not self._files[name][side]]
         if missing:
             raise InputError(f"{', '.join(missing)}: no file given, expected a text file each, as {missing[0]}=FILE")
-        self._warn_of_training_files()
-        return DatasetDict(
-            {
-                split: read_pair(str(files["source"]), str(files["target"]), self.limit if split == "train" else None)
-                for split, files in self._files.items()
-            }
-        )
+        if split != "train":
+            self._warn_of_training_files(split)
+        files = self._files[split]
+        return read_pair(str(files["source"]), str(files["target"]), self.limit if split == "train" else None)
 
-    def _warn_of_training_files(self) -> None:
-        for split in SPLITS[1:]:
-            for side in SIDES:
-                ours, training = Path(str(self._files[split][side])), Path(str(self._files["train"][side]))
-                if ours.exists() and training.exists() and ours.samefile(training):
-                    print(
-                        f"warning: data.{split}.{side} is the file of data.train.{side}: "
-                        "scores on it say nothing about new text",
-                        file=sys.stderr,
-                    )
+    def _warn_of_training_files(self, split: str) -> None:
+        for side in SIDES:
+            ours, training = Path(str(self._files[split][side])), Path(str(self._files["train"][side]))
+            if ours.exists() and training.exists() and ours.samefile(training):
+                print(
+                    f"warning: data.{split}.{side} is the file of data.train.{side}: "
+                    "scores on it say nothing about new text",
+                    file=sys.stderr,
+                )
 
 
 def read_pair(source: str | os.PathLike[str], target: str | os.PathLike[str], limit: int | None = None) -> Dataset:

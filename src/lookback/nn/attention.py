@@ -10,7 +10,7 @@ steps, or for all beams at once: ``reader(query) → context, weights``. Nothing
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from lookback.nn.memory import Memory
@@ -120,8 +120,8 @@ class FixedContext(Attention):
 
     def over(self, memory: Memory) -> Reader:
         context = memory.final.flatten(1).unsqueeze(1)
-        even = memory.mask / memory.mask.sum(1, keepdim=True).clamp(min=1)
-        even = even.to(context.dtype).unsqueeze(1)
+        mask = memory.mask.unsqueeze(1)
+        even = masked_softmax(context.new_zeros(mask.shape), mask)
 
         def read(query: Tensor) -> tuple[Tensor, Tensor]:
             n = query.shape[1]
@@ -131,7 +131,7 @@ class FixedContext(Attention):
 
 
 def masked_softmax(
-    energies: Float[Tensor, "batch n source"], mask: torch.Tensor
+    energies: Float[Tensor, "batch n source"], mask: Bool[Tensor, "batch 1 source"]
 ) -> Float[Tensor, "batch n source"]:
     """Softmax over the last axis where ``mask`` is True; exactly 0 elsewhere, and everywhere in a row with nothing to see.
 

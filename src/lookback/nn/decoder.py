@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from lookback.nn.attention import Attention, Reader
 from lookback.nn.memory import Memory
@@ -102,6 +101,11 @@ class RecurrentDecoder(nn.Module):
         context_size = attention.memory_size
         self.fixed_enters_step = "step" in context_to and not attention.looks_back
         self.context_enters_step = "step" in context_to and attention.looks_back and query == "previous"
+        if attention.looks_back and not self.context_enters_step and "readout" not in context_to:
+            raise ValueError(
+                f"context_to={list(context_to)} with query={query!r}: nothing would read what the attention finds; "
+                "add readout" + (", or step" if query == "previous" else "")
+            )
         self.needs_loop = self.context_enters_step or input_feeding
 
         self.embedding = nn.Embedding(vocabulary_size, embedding_size, padding_idx=PAD)
@@ -178,6 +182,11 @@ class RecurrentDecoder(nn.Module):
         """Scores of the next word, before the softmax."""
         return self.vocabulary(vectors)
 
+    def log_probabilities(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
+        """log p of the next word, in float32 at least: a sum over a long sentence needs its digits."""
+        logits = self.logits(vectors)
+        return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
     def _recur(
         self, state: DecoderState, gates: Float[Tensor, "batch n gates"], reader: Reader
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -229,10 +238,10 @@ class RecurrentDecoder(nn.Module):
         inputs = embedded
         if self.fixed_enters_step:
             inputs = torch.cat([embedded, reader(embedded)[0]], dim=-1)
+        outputs = None
         for depth, (layer, start) in enumerate(zip(self.layers, state.recurrent.squeeze(1).unbind(1), strict=True)):
-            outputs = layer.unroll(inputs, start)
-            outputs = outputs + inputs if self.residual and depth > 0 else outputs
-            inputs = self.dropout(outputs)
+            hidden = layer.unroll(inputs if outputs is None else self.dropout(outputs), start)
+            outputs = hidden + outputs if self.residual and depth > 0 else hidden
         if self.query == "current":
             return outputs
         return torch.cat([self._output(state.recurrent), outputs[:, :-1]], dim=1)

@@ -17,7 +17,7 @@ class RecurrentEncoder(nn.Module):
     direction: ``both``; ``forward``; or ``backward``, which reads x_S … x_1: the reversed source of Sutskever et al. 2014.
         States are always given in the order of the source, so an alignment means the same whatever the direction.
     residual: layer l > 1 adds its input to its output (Wu et al. 2016, eq. 4): s^l = RNN^l(s^{l-1}) + s^{l-1}.
-    dropout: share of values dropped from the embeddings and between layers, in training.
+    dropout: share of values dropped from the input of each layer, in training.
 
     memory_size is the size of a memory state: ``hidden_size`` a direction.
     """
@@ -59,19 +59,18 @@ class RecurrentEncoder(nn.Module):
         """
         mask = length_mask(lengths, source.shape[1])
         backward = _reversal(lengths, source.shape[1])
-        states = self.dropout(self.embedding(source))
+        states = self.embedding(source)
         for depth, directions in enumerate(self.layers):
+            inputs = self.dropout(states)
             outputs = []
             for recurrence, is_reversed in zip(directions, self.reversals, strict=True):
-                start = states.new_zeros(states.shape[0], recurrence.state_size)
+                start = inputs.new_zeros(len(inputs), recurrence.state_size)
                 if is_reversed:
-                    outputs.append(_gather(recurrence.unroll(_gather(states, backward), start), backward))
+                    outputs.append(_gather(recurrence.unroll(_gather(inputs, backward), start), backward))
                 else:
-                    outputs.append(recurrence.unroll(states, start))
-            layer = torch.cat(outputs, dim=-1)
-            if depth > 0:
-                layer = layer + states if self.residual else layer
-            states = self.dropout(layer) if depth < len(self.layers) - 1 else layer
+                    outputs.append(recurrence.unroll(inputs, start))
+            hidden = torch.cat(outputs, dim=-1)
+            states = hidden + states if self.residual and depth > 0 else hidden
         states = states * mask.unsqueeze(-1)
 
         by_direction = states.unflatten(-1, (len(self.reversals), -1))
@@ -83,7 +82,7 @@ class RecurrentEncoder(nn.Module):
         return Memory(states, mask, torch.stack(final, dim=1))
 
 
-def _reversal(lengths: Int[Tensor, "batch"], size: int) -> Int[Tensor, "batch size"]:
+def _reversal(lengths: Int[Tensor, "batch"], size: int) -> Int[Tensor, "batch {size}"]:
     """Positions that read each sentence backwards and leave its padding where it is. Its own inverse."""
     positions = torch.arange(size, device=lengths.device).expand(len(lengths), size)
     mirrored = lengths.unsqueeze(1) - 1 - positions

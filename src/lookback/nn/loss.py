@@ -43,16 +43,17 @@ def projected_cross_entropy(
 
     smoothing: ε of Szegedy et al. 2016, § 7: the target is 1 − ε on the right word plus ε / V on every word.
     """
-    loss, nll = _ProjectedCrossEntropy.apply(vectors, weight, bias, targets, smoothing)
+    loss, nll = _ProjectedCrossEntropy.apply(vectors, weight, bias, targets, smoothing, torch.is_grad_enabled())
     return TokenLoss(loss, nll, len(targets))
 
 
 class _ProjectedCrossEntropy(Function):
     @staticmethod
     def forward(
-        ctx: Any, vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+        ctx: Any, vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, is_training: bool
     ) -> tuple[Tensor, Tensor]:
-        wants_gradient = any(ctx.needs_input_grad[:3])
+        # needs_input_grad alone is true of parameters even under no_grad, where gradients would be work for nothing
+        wants_gradient = is_training and any(ctx.needs_input_grad[:3])
         # sums in float32 at least, even where autocast makes the products bfloat16
         wide = torch.promote_types(vectors.dtype, torch.float32)
         loss, nll = vectors.new_zeros((), dtype=wide), vectors.new_zeros((), dtype=wide)
@@ -65,7 +66,9 @@ class _ProjectedCrossEntropy(Function):
             right = targets[part].unsqueeze(1)
             part_nll = -log_probabilities.gather(1, right).sum()
             nll += part_nll
-            loss += part_nll if smoothing == 0 else (1 - smoothing) * part_nll - smoothing * log_probabilities.mean(1).sum()
+            loss += (
+                part_nll if smoothing == 0 else (1 - smoothing) * part_nll - smoothing * log_probabilities.mean(1).sum()
+            )
             if wants_gradient:
                 d_logits = log_probabilities.exp_()
                 d_logits.scatter_add_(1, right, torch.full_like(right, smoothing - 1, dtype=wide))
@@ -85,4 +88,4 @@ class _ProjectedCrossEntropy(Function):
         d_vectors, d_weight, d_bias = ctx.saved_tensors
         # in the tensors' own types: a float32 scale would widen a bfloat16 gradient
         scale = [d_loss.to(gradient.dtype) for gradient in (d_vectors, d_weight, d_bias)]
-        return d_vectors * scale[0], d_weight * scale[1], d_bias * scale[2], None, None
+        return d_vectors * scale[0], d_weight * scale[1], d_bias * scale[2], None, None, None

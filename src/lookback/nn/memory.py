@@ -22,6 +22,6 @@ class Memory:
     final: Float[Tensor, "batch directions hidden"]
 
 
-def length_mask(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch size"]:
+def length_mask(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch {size}"]:
     """True at the first ``lengths[b]`` of ``size`` positions."""
     return torch.arange(size, device=lengths.device) < lengths.unsqueeze(1)

@@ -62,7 +62,8 @@ class Recurrence(nn.Module):
             size = 2 * self.hidden_size
             reset, update = torch.sigmoid(gates[..., :size] + recurrent[..., :size]).chunk(2, dim=-1)
             candidate = torch.tanh(torch.addcmul(gates[..., size:], reset, recurrent[..., size:]))
-            return torch.lerp(candidate, h, update)
+            # under autocast the first state may still be float32, where the gates are not
+            return torch.lerp(candidate, h.to(candidate.dtype), update)
         # i, f, o = σ(·);  g = tanh(·);  c' = f ∘ c + i ∘ g;  h' = o ∘ tanh(c')
         enter, forget, new, leave = (gates + recurrent).chunk(4, dim=-1)
         cell = torch.addcmul(

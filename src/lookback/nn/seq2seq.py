@@ -1,6 +1,5 @@
 """The translator's network: an encoder, and a decoder that looks back at what it left."""
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -15,6 +14,11 @@ class Seq2Seq(nn.Module):
 
     def __init__(self, encoder: RecurrentEncoder, decoder: RecurrentDecoder) -> None:
         super().__init__()
+        if decoder.attention.memory_size != encoder.memory_size:
+            raise ValueError(
+                f"memory_size={decoder.attention.memory_size}: the attention must read states of the encoder's "
+                f"memory_size={encoder.memory_size}"
+            )
         self.encoder = encoder
         self.decoder = decoder
 
@@ -41,6 +45,5 @@ class Seq2Seq(nn.Module):
         """Log-probability of each target word and end mark (0 where padded), and the weights it was read with."""
         vectors, weights = self.decoder.unroll(target[:, :-1], self.encoder(source, lengths))
         outputs = target[:, 1:]
-        log_probabilities = torch.log_softmax(self.decoder.logits(vectors), dim=-1)
-        chosen = log_probabilities.gather(-1, outputs.unsqueeze(-1)).squeeze(-1)
+        chosen = self.decoder.log_probabilities(vectors).gather(-1, outputs.unsqueeze(-1)).squeeze(-1)
         return chosen.masked_fill(outputs == PAD, 0.0), weights

@@ -88,9 +88,7 @@ class _History:
         # (step of the last token, its slot before that step, log-probability, words if truncated) a translation
         self.finished: list[list[tuple[int, int, float, bool]]] = [[] for _ in lengths]
 
-    def extend(
-        self, origin: Int[Tensor, "batch n"], words: Int[Tensor, "batch n"], weights: Tensor
-    ) -> None:
+    def extend(self, origin: Int[Tensor, "batch n"], words: Int[Tensor, "batch n"], weights: Tensor) -> None:
         """Slot k of this step is slot ``origin[k]`` of the step before plus ``words[k]``; ``weights`` are by the slots before."""
         self.steps.append((origin, words, weights))
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -42,7 +41,11 @@ class Search(Protocol):
 
     A sentence's hypotheses are its own: they do not depend on the batch's size, its order or the sentence's neighbours.
     The model must be in evaluation mode.
+
+    n_best: how many hypotheses a sentence has at most.
     """
+
+    n_best: int
 
     def __call__(
         self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
@@ -53,7 +56,8 @@ class Search(Protocol):
 class LengthRule:
     """How long a translation may be, and how its length enters its score.
 
-    limit_factor, limit_extra: a sentence of S words may have ⌊limit_factor · S⌋ + limit_extra words: its own length alone.
+    limit_factor, limit_extra: the translation of a sentence of S words may have ⌊limit_factor · S⌋ + limit_extra tokens, its
+        end mark counted: its own length alone decides.
     length_normalization: the exponent of the length that divides the log-probability; 0 ranks by log-probability itself.
     """
 
@@ -61,17 +65,27 @@ class LengthRule:
     limit_extra: int = 10
     length_normalization: float = 1.0
 
+    def __post_init__(self) -> None:
+        if self.limit_factor < 0:
+            raise ValueError(f"limit_factor={self.limit_factor}: expected 0 or more")
+        if self.limit_extra < 1:
+            raise ValueError(f"limit_extra={self.limit_extra}: expected 1 or more")
+        if self.length_normalization < 0:
+            raise ValueError(f"length_normalization={self.length_normalization}: expected 0 or more")
+
     def limits(self, lengths: Int[Tensor, "batch"]) -> list[int]:
-        """The most words of each sentence's translation; ``lengths`` count the source's end mark."""
+        """The most tokens of each sentence's translation, at least 1; ``lengths`` count the source's end mark."""
         return [math.floor(self.limit_factor * (length - 1)) + self.limit_extra for length in lengths.tolist()]
 
     def score(self, log_probability: float, length: int) -> float:
         return log_probability / length**self.length_normalization
 
 
-def next_log_probabilities(model: Seq2Seq, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
+def next_log_probabilities(
+    model: Seq2Seq, vectors: Float[Tensor, "*batch readout"]
+) -> Float[Tensor, "*batch vocabulary"]:
     """log p of each next word. Padding and the start mark are never chosen; the other values stay as the model gives them."""
-    log_probabilities = torch.log_softmax(model.decoder.logits(vectors), dim=-1)
+    log_probabilities = model.decoder.log_probabilities(vectors)
     log_probabilities[..., [PAD, BOS]] = -math.inf
     return log_probabilities
 

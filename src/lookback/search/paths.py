@@ -19,16 +19,15 @@ Choose = Callable[[Tensor, int], Tensor]
 class GreedySearch:
     """The likeliest word at each step."""
 
-    def __init__(
-        self, limit_factor: float = 2.0, limit_extra: int = 10, length_normalization: float = 1.0
-    ) -> None:
+    def __init__(self, limit_factor: float = 2.0, limit_extra: int = 10, length_normalization: float = 1.0) -> None:
+        self.n_best = 1
         self.rule = LengthRule(limit_factor, limit_extra, length_normalization)
 
     @torch.inference_mode()
     def __call__(
         self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
-        return follow_paths(model, source, lengths, 1, lambda scores, step: scores.argmax(-1), self.rule)
+        return follow_paths(model, source, lengths, self.n_best, lambda scores, step: scores.argmax(-1), self.rule)
 
 
 class SamplingSearch:
@@ -49,8 +48,10 @@ class SamplingSearch:
         if samples < 1:
             raise ValueError(f"samples={samples}: expected 1 or more")
         if temperature <= 0:
-            raise ValueError(f"temperature={temperature}: expected more than 0; for the likeliest words use search=greedy")
-        self.samples = samples
+            raise ValueError(
+                f"temperature={temperature}: expected more than 0; for the likeliest words use search=greedy"
+            )
+        self.n_best = self.samples = samples
         self.temperature = temperature
         self.seed = seed
         self.rule = LengthRule(limit_factor, limit_extra, length_normalization)
@@ -98,20 +99,17 @@ def follow_paths(
     words = torch.full((len(source), n), BOS, device=source.device)
     running = torch.ones_like(words, dtype=torch.bool)
     chosen_words, chosen_scores, weights = [], [], []
-    for step in range(max(limits) + 1):
-        running = running & (step < limit)
-        if not running.any():
-            break
+    for step in range(max(limits)):
         state, vectors, looked = model.decoder.step(state, words, reader)
         scores = next_log_probabilities(model, vectors)
         words = choose(scores, step)
         chosen_words.append(words)
         chosen_scores.append(scores.gather(-1, words.unsqueeze(-1)).squeeze(-1))
         weights.append(looked)
-        running = running & (words != EOS)
+        running = running & (words != EOS) & (step + 1 < limit)
+        if not running.any():
+            break
 
-    if not chosen_words:
-        return [[] for _ in range(len(source))]
     all_words = torch.stack(chosen_words, dim=-1).tolist()
     all_scores = torch.stack(chosen_scores, dim=-1).double().cpu()
     all_weights = torch.stack(weights, dim=2).cpu()

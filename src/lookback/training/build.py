@@ -1,13 +1,30 @@
 """From a config to the objects it names. Every key is an explicit constructor argument, so a misspelt one is an error."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from lookback.data import Corpus, Tokenizer, TranslationData
+from lookback.errors import InputError
 from lookback.nn import Seq2Seq, initialize
 from lookback.training.module import TranslationModule
+
+
+@contextmanager
+def settings(key: str) -> Iterator[None]:
+    """Inside, values from the config's ``key`` are put to use: one that is refused is the user's to mend.
+
+    Hydra's ``instantiate`` has errors of its own, which name the key; this is for what it does not call itself.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{key}: {error}") from error
 
 
 def build_data(

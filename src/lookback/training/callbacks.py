@@ -121,6 +121,8 @@ class PlainProgress(Callback):
         )
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if trainer.sanity_checking:
+            return
         metrics = trainer.callback_metrics
         _say(
             f"epoch {trainer.current_epoch + 1}  update {trainer.global_step:,}  validation: "
@@ -157,6 +159,8 @@ class AlignmentSnapshots(Callback):
         self.weights: list[torch.Tensor] = []
 
     def on_validation_end(self, trainer: lightning.Trainer, module: TranslationModule) -> None:
+        if trainer.sanity_checking:
+            return
         data = trainer.datamodule
         texts = data.texts("test")
         ids = stratified_sample([len(text.split()) for text in texts["source"]], self.per_bucket)

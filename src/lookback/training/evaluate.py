@@ -28,7 +28,7 @@ def evaluate(config: DictConfig) -> dict[str, Any]:
         corpus, name = instantiate(trained.config.data), trained.config.names.data
     else:
         nothing = {"source": None, "target": None}
-        corpus = TextCorpus(nothing, nothing, dict(files), bleu_tokenize=config.data.bleu_tokenize)
+        corpus = TextCorpus(nothing, nothing, dict(files), None, config.data.bleu_tokenize, limit=None)
         name = "text"
     data = build_data(trained.config, corpus, trained.source_tokenizer, trained.target_tokenizer)
     if config.search is not None:

@@ -96,4 +96,4 @@ def finish(exit_code: int) -> None:
         import wandb
 
         if wandb.run is not None:
-            wandb.finish(exit_code=exit_code, quiet=True)
+            wandb.finish(exit_code=exit_code)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import WandbLogger
@@ -68,9 +69,16 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
         step = run.checkpoint(run.last)["global_step"]
         metrics.resume(step)
         print(f"going on from {run.last} (update {step:,})", flush=True)
-    trainer.fit(module, datamodule=data, ckpt_path=run.last if resumed else None, weights_only=True)
-    if trainer.interrupted:
-        raise KeyboardInterrupt
+    torch.set_float32_matmul_precision(config.matmul_precision)
+    try:
+        trainer.fit(module, datamodule=data, ckpt_path=run.last if resumed else None, weights_only=True)
+    except SystemExit:
+        # how Lightning ends a training that Ctrl+C stopped
+        if trainer.interrupted:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
     module.load_state_dict(run.checkpoint()["state_dict"])
     record = test(

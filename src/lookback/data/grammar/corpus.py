@@ -15,7 +15,7 @@ from lookback.data.grammar.lexicon import SIZES
 from lookback.data.progress import step
 
 if TYPE_CHECKING:
-    from datasets import DatasetDict
+    from datasets import Dataset
 
 SHORTEST, LONGEST = 3, 200  # words of the shortest sentence there is, and of the longest a reader may be asked to bear
 _ATTEMPTS = 1000  # draws for one new sentence before its length is taken to be used up
@@ -89,7 +89,7 @@ class GrammarCorpus:
         Raises:
             ValueError: if there are not as many different sentences of some length as the splits ask for.
         """
-        from datasets import DatasetDict, config
+        from datasets import Dataset, config
 
         root = Path(self.cache) if self.cache is not None else Path(config.HF_DATASETS_CACHE) / "lookback_grammar"
         folder = root / self._key()

@@ -1,0 +1,16 @@
+"""What all tests share: shapes are checked, and properties are tried on the same examples every time."""
+
+from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+# before the first import of either package: their annotations of shape and type are checked at every call, in tests only
+install_import_hook(["lookback.nn", "lookback.search"], "beartype.beartype")
+
+settings.register_profile(
+    "lookback",
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("lookback")

@@ -1,0 +1,150 @@
+"""Tiny translators of every architecture, and sentences for them: what the tests of nn and search are made of."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+import lookback.nn
+from lookback.nn import Attention, FixedContext, RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from lookback.nn.decoder import ENTRIES
+from lookback.nn.encoder import DIRECTIONS
+from lookback.nn.readout import READOUTS
+from lookback.nn.recurrence import CELLS
+from lookback.symbols import BOS, EOS, PAD
+
+ATTENTIONS = {
+    name: value
+    for name, value in vars(lookback.nn).items()
+    if inspect.isclass(value) and issubclass(value, Attention) and value is not Attention
+}
+QUERYING = (("previous", False), ("current", False), ("current", True))
+CONTEXTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(ENTRIES, size))
+STACKS = ((1, False), (2, False), (3, True))
+FIRST_WORD = 4
+VOCABULARY = 11
+ENCODER_SIZE = 3
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One choice of everything that a translator may differ in."""
+
+    attention: type[Attention] = lookback.nn.AdditiveAttention
+    cell: str = "gru"
+    direction: str = "both"
+    layers: int = 1
+    residual: bool = False
+    query: str = "previous"
+    input_feeding: bool = False
+    context_to: tuple[str, ...] = ENTRIES
+    readout: str = "maxout"
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether anything reads the attention's context (else the decoder refuses it)."""
+        enters_step = self.query == "previous" and "step" in self.context_to
+        return self.attention is FixedContext or enters_step or "readout" in self.context_to
+
+    def build(
+        self,
+        seed: int = 0,
+        vocabulary: int = VOCABULARY,
+        scale: float = 0.8,
+        sharpness: float = 1.0,
+        dtype: torch.dtype = torch.float64,
+    ) -> Seq2Seq:
+        """A translator in evaluation mode with every parameter, biases too, normal with deviation ``scale``.
+
+        ``sharpness`` multiplies the vocabulary projection: the larger, the surer each next word.
+        """
+        encoder = RecurrentEncoder(
+            vocabulary, 5, ENCODER_SIZE, self.cell, self.layers, self.direction, self.residual
+        )
+        # unequal sizes wherever they may be, so that no mistaken shape passes
+        hidden_size = encoder.memory_size if self.attention is lookback.nn.DotAttention else 7
+        decoder = RecurrentDecoder(
+            vocabulary,
+            build_attention(self.attention, hidden_size, encoder.memory_size),
+            init_size=ENCODER_SIZE,
+            embedding_size=4,
+            hidden_size=hidden_size,
+            readout_size=6,
+            cell=self.cell,
+            layers=self.layers,
+            query=self.query,
+            input_feeding=self.input_feeding,
+            context_to=self.context_to,
+            readout=self.readout,
+            residual=self.residual,
+        )
+        model = Seq2Seq(encoder, decoder)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * scale)
+            for embedding in (encoder.embedding, decoder.embedding):
+                embedding.weight[PAD] = 0
+            decoder.vocabulary.weight.mul_(sharpness)
+        return model.to(dtype).eval()
+
+
+def build_attention(kind: type[Attention], query_size: int, memory_size: int) -> Attention:
+    if "attention_size" in inspect.signature(kind).parameters:
+        return kind(query_size, memory_size, attention_size=5)
+    return kind(query_size, memory_size)
+
+
+def decoders() -> Iterator[Architecture]:
+    """Every architecture of the decoder."""
+    for attention, cell, (query, feeding), context_to, readout, (layers, residual) in product(
+        ATTENTIONS.values(), CELLS, QUERYING, CONTEXTS, READOUTS, STACKS
+    ):
+        architecture = Architecture(attention, cell, "both", layers, residual, query, feeding, context_to, readout)
+        if architecture.is_valid:
+            yield architecture
+
+
+@st.composite
+def architectures(draw: st.DrawFn) -> Architecture:
+    """Any architecture of encoder and decoder."""
+    query, feeding = draw(st.sampled_from(QUERYING))
+    layers, residual = draw(st.sampled_from(STACKS))
+    architecture = Architecture(
+        attention=draw(st.sampled_from(list(ATTENTIONS.values()))),
+        cell=draw(st.sampled_from(CELLS)),
+        direction=draw(st.sampled_from(list(DIRECTIONS))),
+        layers=layers,
+        residual=residual,
+        query=query,
+        input_feeding=feeding,
+        context_to=draw(st.sampled_from(CONTEXTS)),
+        readout=draw(st.sampled_from(list(READOUTS))),
+    )
+    return architecture if architecture.is_valid else Architecture(**{**vars(architecture), "context_to": ENTRIES})
+
+
+def sentences(minimum: int = 1, maximum: int = 5, longest: int = 6) -> st.SearchStrategy[list[list[int]]]:
+    """A few sentences of ordinary words, the empty one too; no marks."""
+    word = st.integers(FIRST_WORD, VOCABULARY - 1)
+    return st.lists(st.lists(word, max_size=longest), min_size=minimum, max_size=maximum)
+
+
+def source_batch(sentences: list[list[int]], extra: int = 0) -> tuple[Tensor, Tensor]:
+    """Padded ids with end marks, ``extra`` more columns of padding, and true lengths."""
+    rows = [[*sentence, EOS] for sentence in sentences]
+    return _pad(rows, extra), torch.tensor([len(row) for row in rows])
+
+
+def target_batch(sentences: list[list[int]], extra: int = 0) -> Tensor:
+    """``<s> w_1 … w_T </s>``, padded."""
+    return _pad([[BOS, *sentence, EOS] for sentence in sentences], extra)
+
+
+def _pad(rows: list[list[int]], extra: int) -> Tensor:
+    size = max(map(len, rows)) + extra
+    return torch.tensor([row + [PAD] * (size - len(row)) for row in rows])
