@@ -70,7 +70,8 @@ def explain(error: BaseException) -> str | None:
         return str(error)
     if isinstance(error, InstantiationException):
         cause = error.__cause__
-        if isinstance(cause, (ValueError, TypeError)):
+        # Lightning's name for an argument that it refuses; by name, because importing Lightning takes seconds
+        if isinstance(cause, (ValueError, TypeError)) or type(cause).__name__ == "MisconfigurationException":
             where = str(error).rpartition("full_key: ")[2] if "full_key: " in str(error) else ""
             return f"{where}: {cause}" if where else str(cause)
         return None

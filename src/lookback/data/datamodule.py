@@ -121,7 +121,81 @@ class TranslationData(lightning.LightningDataModule):
         return _ready(self._target_tokenizer)
 
     @property
-    def fingerprint(texts: datasets.Dataset) -> str:
+    def fingerprint(self) -> str:
+        """A hash of the test set's raw text: runs are compared only where it is the same."""
+        return _ready(self._fingerprint)
+
+    def texts(self, split: str) -> datasets.Dataset:
+        """The raw text of "train" (what training uses of it), "validation" or "test"; `Batch.ids` are its rows.
+
+        Features: source, target, and alignment where the corpus has it.
+        """
+        return _ready(self._texts)[split]
+
+    def describe(self) -> dict[str, Any]:
+        """Numbers of the prepared data, as plain containers.
+
+        For each split: pairs, tokens of each side (source: words and EOS; target: what is predicted, words and EOS) and
+        the share of unknown words. `dropped`: training pairs left out, by reason. `padding_waste`: the share of a
+        training epoch's token slots that is padding. The two vocabulary sizes include the four symbols.
+        """
+        splits = {
+            split: {
+                "pairs": len(pairs),
+                "source_tokens": len(pairs.source.tokens),
+                "target_tokens": len(pairs.target.tokens) - len(pairs),
+                "source_unknown": unknown_rate(pairs.source),
+                "target_unknown": unknown_rate(pairs.target),
+            }
+            for split, pairs in _ready(self._encoded).items()
+        }
+        return {
+            **splits,
+            "dropped": dict(self._dropped),
+            "padding_waste": self._samplers["train"].padding_waste,
+            "source_vocabulary": len(self.source_tokenizer),
+            "target_vocabulary": len(self.target_tokenizer),
+        }
+
+    def save_tokenizers(self, directory: str | os.PathLike[str]) -> None:
+        """Write `source.json` and `target.json` into `directory`."""
+        self.source_tokenizer.save(Path(directory) / "source.json")
+        self.target_tokenizer.save(Path(directory) / "target.json")
+
+    def train_dataloader(self) -> DataLoader[Batch]:
+        return self._loader("train")
+
+    def val_dataloader(self) -> DataLoader[Batch]:
+        return self._loader("validation")
+
+    def test_dataloader(self) -> DataLoader[Batch]:
+        return self._loader("test")
+
+    def _train_tokenizer(self, side: str) -> Tokenizer:
+        return train_word_tokenizer(_column(self._texts["train"], side), self.vocabulary_size, self.min_frequency)
+
+    def _sampler(self, split: str) -> BucketBatchSampler:
+        if split == "train":
+            return _sampler(self._encoded[split], self.batch_size, self.batch_unit, self.seed, shuffle=True)
+        return _sampler(self._encoded[split], self.evaluation_batch_size, "sentences", self.seed, shuffle=False)
+
+    def _loader(self, split: str) -> DataLoader[Batch]:
+        return _loader(_ready(self._encoded)[split], self._samplers[split])
+
+
+def evaluation_loader(
+    texts: datasets.Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, batch_size: int
+) -> DataLoader[Batch]:
+    """Batches of any text with the columns `source` and `target`, as `test_dataloader` gives them for a corpus.
+
+    Every row comes once, in a fixed order, the longest sources first; `Batch.ids` are rows of `texts`.
+    """
+    with step(f"Preparing {len(texts):,} pairs"):
+        pairs = encode_pairs(texts, source_tokenizer, target_tokenizer)
+    return _loader(pairs, _sampler(pairs, batch_size, "sentences", seed=0, shuffle=False))
+
+
+def fingerprint(texts: datasets.Dataset) -> str:
     """A hash of the raw text of a split: equal text, equal fingerprint, wherever it was read from."""
     digest = hashlib.sha256()
     for side in ("source", "target"):

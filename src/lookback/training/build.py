@@ -1,30 +1,14 @@
 """From a config to the objects it names. Every key is an explicit constructor argument, so a misspelt one is an error."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from lookback.data import Corpus, Tokenizer, TranslationData
-from lookback.errors import InputError
+from lookback.errors import settings
 from lookback.nn import Seq2Seq, initialize
 from lookback.training.module import TranslationModule
-
-
-@contextmanager
-def settings(key: str) -> Iterator[None]:
-    """Inside, values from the config's ``key`` are put to use: one that is refused is the user's to mend.
-
-    Hydra's ``instantiate`` has errors of its own, which name the key; this is for what it does not call itself.
-    """
-    try:
-        yield
-    except InputError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{key}: {error}") from error
 
 
 def build_data(
@@ -34,17 +18,19 @@ def build_data(
     target_tokenizer: Tokenizer | None = None,
 ) -> TranslationData:
     """The data that ``config`` names, not yet read; another corpus or given tokenizers take the place of its own."""
-    return TranslationData(
-        corpus=instantiate(config.data) if corpus is None else corpus,
-        vocabulary_size=config.tokenizer.vocabulary_size,
-        min_frequency=config.tokenizer.min_frequency,
-        batch_size=config.batch.size,
-        batch_unit=config.batch.unit,
-        evaluation_batch_size=config.batch.evaluation_size,
-        seed=config.seed,
-        source_tokenizer=source_tokenizer,
-        target_tokenizer=target_tokenizer,
-    )
+    corpus = instantiate(config.data) if corpus is None else corpus
+    with settings():
+        return TranslationData(
+            corpus=corpus,
+            vocabulary_size=config.tokenizer.vocabulary_size,
+            min_frequency=config.tokenizer.min_frequency,
+            batch_size=config.batch.size,
+            batch_unit=config.batch.unit,
+            evaluation_batch_size=config.batch.evaluation_size,
+            seed=config.seed,
+            source_tokenizer=source_tokenizer,
+            target_tokenizer=target_tokenizer,
+        )
 
 
 def build_model(config: DictConfig, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
@@ -60,18 +46,26 @@ def build_model(config: DictConfig, source_vocabulary: int, target_vocabulary: i
 
 
 def build_module(
-    config: DictConfig, container: dict[str, Any], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, bleu_tokenize: str
+    config: DictConfig,
+    container: dict[str, Any],
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    bleu_tokenize: str,
 ) -> TranslationModule:
-    """The network with all that trains, validates and tests it; ``container`` is the resolved config in plain containers."""
-    return TranslationModule(
-        model=build_model(config, len(source_tokenizer), len(target_tokenizer)),
-        optimizer=instantiate(config.optimizer),
-        schedule=instantiate(config.scheduler),
-        search=instantiate(config.search),
-        source_tokenizer=source_tokenizer,
-        target_tokenizer=target_tokenizer,
-        bleu_tokenize=bleu_tokenize,
-        validation_sentences=config.validation_sentences,
-        label_smoothing=config.label_smoothing,
-        config=container,
-    )
+    """The network with all that trains, validates and tests it; ``container`` is the resolved config, plain containers."""
+    model = build_model(config, len(source_tokenizer), len(target_tokenizer))
+    optimizer, schedule = instantiate(config.optimizer), instantiate(config.scheduler)
+    search = instantiate(config.search)
+    with settings():
+        return TranslationModule(
+            model=model,
+            optimizer=optimizer,
+            schedule=schedule,
+            search=search,
+            source_tokenizer=source_tokenizer,
+            target_tokenizer=target_tokenizer,
+            bleu_tokenize=bleu_tokenize,
+            validation_sentences=config.validation_sentences,
+            label_smoothing=config.label_smoothing,
+            config=container,
+        )

@@ -6,7 +6,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from lookback.errors import InputError
+from lookback.command import explain
 from lookback.training.run_directory import one_line
 from lookback.training.train import train
 
@@ -23,4 +23,4 @@ def run_job(config: DictConfig) -> None:
     try:
         train(config, hydra.runtime.output_dir)
     except Exception as error:
-        log.error(one_line(error), exc_info=not isinstance(error, InputError))
+        log.error(one_line(error), exc_info=explain(error) is None)

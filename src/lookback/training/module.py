@@ -1,5 +1,6 @@
 """The network as Lightning trains, validates and tests it."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch.optim import Optimizer
 from torchmetrics import MeanMetric
 
 from lookback.data import Batch, Tokenizer
+from lookback.errors import InputError, settings
 from lookback.evaluation.predictions import Prediction
 from lookback.nn import Seq2Seq
 from lookback.search import GreedySearch, Search
@@ -62,9 +64,13 @@ class TranslationModule(lightning.LightningModule):
         self.predictions: dict[int, Prediction] = {}
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        optimizer = self.optimizer(self.model.parameters())
-        total = int(self.trainer.estimated_stepping_batches)
-        return {"optimizer": optimizer, "lr_scheduler": self.schedule(optimizer, total)}
+        total = self.trainer.estimated_stepping_batches
+        if total == math.inf:
+            raise InputError("trainer: no end is set, and schedules depend on it; expected max_epochs or max_steps")
+        with settings("optimizer"):
+            optimizer = self.optimizer(self.model.parameters())
+        with settings("scheduler"):
+            return {"optimizer": optimizer, "lr_scheduler": self.schedule(optimizer, int(total))}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config

@@ -5,16 +5,15 @@
     metrics.csv          a row a logged step          test/   predictions, segments, alignments, results.json
 """
 
-import json
-import os
 import platform
 import subprocess
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lookback.command import explain
 from lookback.errors import InputError
 from lookback.evaluation import write_json
 
@@ -74,9 +73,8 @@ class RunDirectory:
 
 
 def one_line(error: BaseException) -> str:
-    """An error in one line: its kind, unless it is the user's to mend, and its message."""
-    message = " ".join(str(error).split())
-    return message if isinstance(error, InputError) else f"{type(error).__name__}: {message}"
+    """An error in one line: what the user can mend, or else its kind and its message."""
+    return " ".join((explain(error) or f"{type(error).__name__}: {error}").split())
 
 
 def versions() -> dict[str, str]:

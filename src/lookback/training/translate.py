@@ -22,14 +22,14 @@ SEPARATOR = " ||| "
 def translate(config: DictConfig) -> None:
     """Translate ``config.input`` (standard input where it is null) to standard output.
 
-    A line is a translation. ``scores`` and ``alignments`` (Pharaoh ``source-target``, 0-based) follow it after `` ||| ``; with
-    more than one hypothesis a line, the number of the input line comes first, as Moses writes n-best lists.
+    A line is a translation. ``scores`` and ``alignments`` (Pharaoh ``source-target``, 0-based) follow it after `` ||| ``;
+    where a search gives several for a line, the number of the input line (0-based) comes first, as in Moses' n-best lists.
     """
     trained = Trained.load(config.run)
     if config.alignments and not trained.module.model.decoder.attention.looks_back:
         raise InputError(
-            f"alignments=true: {config.run} was trained with attention={trained.config.names.attention}, which looks at the "
-            "source as a whole and has no alignment"
+            f"alignments=true: {config.run} was trained with attention={trained.config.names.attention}, which looks at "
+            "the source as a whole and has no alignment"
         )
     search = instantiate(config.search)
     lines = read_lines(Path(config.input)) if config.input else read_stream()
@@ -38,7 +38,7 @@ def translate(config: DictConfig) -> None:
         for hypotheses in translate_lines(trained, search, batch):
             for hypothesis, text in hypotheses:
                 fields = [text]
-                if len(hypotheses) > 1:
+                if search.n_best > 1:
                     fields.insert(0, str(number))
                 if config.scores:
                     fields.append(f"{hypothesis.score:.4f}")
@@ -65,11 +65,13 @@ def translate_lines(trained: Trained, search: Search, lines: list[str]) -> list[
 
 def read_stream() -> Iterator[str]:
     """Lines of standard input, without their ends. Raises InputError with the line's number for invalid UTF-8."""
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"standard input:{number}: not UTF-8 at byte {error.start} of the line") from None
+    # not sys.stdin: Python cannot end while a thread waits for a line in it
+    with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(f"standard input:{number}: not UTF-8 at byte {error.start + 1} of the line") from None
 
 
 def as_available(lines: Iterable[str], size: int) -> Iterator[list[str]]:
