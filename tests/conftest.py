@@ -14,3 +14,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("lookback")
+
+pytest_plugins = ["running"]  # its fixtures

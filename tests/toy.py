@@ -62,9 +62,7 @@ class Architecture:
 
         ``sharpness`` multiplies the vocabulary projection: the larger, the surer each next word.
         """
-        encoder = RecurrentEncoder(
-            vocabulary, 5, ENCODER_SIZE, self.cell, self.layers, self.direction, self.residual
-        )
+        encoder = RecurrentEncoder(vocabulary, 5, ENCODER_SIZE, self.cell, self.layers, self.direction, self.residual)
         # unequal sizes wherever they may be, so that no mistaken shape passes
         hidden_size = encoder.memory_size if self.attention is lookback.nn.DotAttention else 7
         decoder = RecurrentDecoder(

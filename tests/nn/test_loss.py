@@ -41,8 +41,8 @@ def test_loss_and_its_gradient_are_those_of_the_plain_sum(smoothing: float):
     *inputs, targets = example()
     result = projected_cross_entropy(*inputs, targets, smoothing)
     expected, expected_nll = plain(*inputs, targets, smoothing)
-    assert float(result.loss) == pytest.approx(expected, abs=1e-10)
-    assert float(result.nll) == pytest.approx(expected_nll, abs=1e-10)
+    assert result.loss.item() == pytest.approx(expected, abs=1e-10)
+    assert result.nll.item() == pytest.approx(expected_nll, abs=1e-10)
     assert result.tokens == 7
     assert not result.nll.requires_grad
     assert torch.autograd.gradcheck(lambda *x: projected_cross_entropy(*x, targets, smoothing).loss, inputs)
@@ -59,7 +59,7 @@ def test_the_gradient_scales_with_what_follows():
 def test_no_target_no_loss():
     vectors, weight, bias, targets = example()
     result = projected_cross_entropy(vectors[:0], weight, bias, targets[:0])
-    assert (float(result.loss), float(result.nll), result.tokens) == (0, 0, 0)
+    assert (result.loss.item(), result.nll.item(), result.tokens) == (0, 0, 0)
     result.loss.backward()
     assert not weight.grad.any()
 
@@ -86,6 +86,6 @@ def test_half_precision_inputs_are_summed_in_float32():
     result = projected_cross_entropy(*half, targets)
     exact = projected_cross_entropy(*(x.double() for x in half), targets)
     assert result.loss.dtype == torch.float32
-    assert float(result.loss) == pytest.approx(float(exact.loss), rel=2e-3)
+    assert result.loss.item() == pytest.approx(exact.loss.item(), rel=2e-3)
     result.loss.backward()
     assert all(x.grad.dtype == torch.bfloat16 for x in half)

@@ -23,8 +23,8 @@ def total(readout: Readout, query: Tensor, embedded: Tensor | None, context: Ten
     if embedded is not None:
         parts.append((readout.from_embedding.weight, embedded))
     return [
-        float(readout.from_query.bias[j])
-        + sum(float(weight[j, k]) * float(part[k]) for weight, part in parts for k in range(len(part)))
+        readout.from_query.bias[j].item()
+        + sum(weight[j, k].item() * part[k].item() for weight, part in parts for k in range(len(part)))
         for j in range(len(readout.from_query.bias))
     ]
 

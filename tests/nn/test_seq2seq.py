@@ -1,0 +1,128 @@
+from itertools import product
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from lookback.nn import (
+    AdditiveAttention,
+    DotAttention,
+    FixedContext,
+    GeneralAttention,
+    RecurrentDecoder,
+    RecurrentEncoder,
+    Seq2Seq,
+)
+from lookback.nn.recurrence import CELLS
+from lookback.symbols import EOS
+from toy import ATTENTIONS, QUERYING, Architecture, architectures, sentences, source_batch, target_batch
+
+SOURCES = [[4, 5, 6, 7], [], [8, 9]]
+TARGETS = [[5, 9, 4], [6, 6, 7, 10, 4], []]
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[int]]]:
+    sources = draw(sentences())
+    return sources, draw(sentences(len(sources), len(sources)))
+
+
+@given(architectures(), pairs(), st.integers(0, 3), st.integers(0, 3), st.randoms())
+def test_padding_neighbours_and_order_change_no_score(architecture, pairs, source_extra, target_extra, random):
+    """Not even where the padding is filled with words."""
+    model = architecture.build()
+    order = list(range(len(pairs[0])))
+    random.shuffle(order)
+    sources, targets = ([side[i] for i in order] for side in pairs)
+    source, lengths = source_batch(sources, source_extra)
+    with torch.no_grad():
+        scores, weights = model.score(source, lengths, target_batch(targets, target_extra))
+        total = model(source, lengths, target_batch(targets, target_extra), smoothing=0.1)
+        loss = nll = 0.0
+        for b, (sentence, target) in enumerate(zip(sources, targets, strict=True)):
+            alone = (*source_batch([sentence]), target_batch([target]))
+            own_scores, own_weights = model.score(*alone)
+            size, length = len(target) + 1, len(sentence) + 1
+            torch.testing.assert_close(scores[b, :size], own_scores[0], rtol=0, atol=1e-12)
+            torch.testing.assert_close(weights[b, :size, :length], own_weights[0], rtol=0, atol=1e-12)
+            assert not scores[b, size:].any()
+            assert not weights[b, :, length:].any()
+            own = model(*alone, smoothing=0.1)
+            assert own.tokens == size
+            loss, nll = loss + own.loss.item(), nll + own.nll.item()
+    assert total.loss.item() == pytest.approx(loss, abs=1e-10)
+    assert total.nll.item() == pytest.approx(nll, abs=1e-10)
+    assert total.nll.item() == pytest.approx(-scores.sum().item(), abs=1e-10)
+    assert total.tokens == sum(len(target) + 1 for target in targets)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_loss_is_the_smoothed_cross_entropy_of_the_words_and_end_marks(smoothing: float):
+    model = Architecture().build()
+    source, lengths = source_batch(SOURCES)
+    target = target_batch(TARGETS)
+    vectors, _ = model.decoder.unroll(target[:, :-1], model.encoder(source, lengths))
+    expected = 0.0
+    for b, words in enumerate(TARGETS):
+        for i, word in enumerate([*words, EOS]):
+            p = torch.softmax(model.decoder.logits(vectors[b, i]), dim=-1)
+            expected -= (1 - smoothing) * p[word].log().item() + smoothing * p.log().mean().item()
+    assert model(source, lengths, target, smoothing).loss.item() == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        Architecture(AdditiveAttention),
+        Architecture(GeneralAttention, "lstm", query="current", input_feeding=True, readout="attentional"),
+        Architecture(DotAttention, "gru", "forward", query="current", readout="linear"),
+        Architecture(FixedContext, "lstm", "backward", layers=2, residual=True),
+    ],
+    ids=str,
+)
+def test_the_gradient_of_the_loss_of_padded_pairs(architecture: Architecture):
+    model = architecture.build(scale=0.5)
+    source, lengths = source_batch([[4, 5], []])
+    target = target_batch([[5], [6, 7]])
+    names = [name for name, _ in model.named_parameters()]
+
+    def loss(*parameters: Tensor) -> Tensor:
+        named = dict(zip(names, parameters, strict=True))
+        return torch.func.functional_call(model, named, (source, lengths, target, 0.1)).loss
+
+    # along random directions: one number for all parameters, not one for each
+    assert torch.autograd.gradcheck(loss, tuple(model.parameters()), fast_mode=True)
+
+
+def test_padding_and_other_sentences_get_no_gradient():
+    model = Architecture().build()
+    source, lengths = source_batch([[4, 5], [6]], extra=2)
+    model(source, lengths, target_batch([[7], [8, 9]], extra=2)).loss.backward()
+    for embedding, words in ((model.encoder.embedding, {4, 5, 6, 3}), (model.decoder.embedding, {7, 8, 9, 2})):
+        assert set(embedding.weight.grad.abs().sum(1).nonzero().flatten().tolist()) == words
+
+
+@pytest.mark.parametrize(("attention", "cell", "querying"), list(product(ATTENTIONS.values(), CELLS, QUERYING)))
+def test_under_bfloat16_autocast_loss_and_gradients_stay_near_those_of_float32(attention, cell, querying):
+    for context_to in [("init", "step", "readout"), ("step", "readout")]:
+        architecture = Architecture(
+            attention, cell, query=querying[0], input_feeding=querying[1], context_to=context_to
+        )
+        model = architecture.build(scale=0.3, dtype=torch.float32)
+        inputs = (*source_batch(SOURCES), target_batch(TARGETS), 0.1)
+        exact = model(*inputs).loss
+        with torch.autocast("cpu", torch.bfloat16):
+            result = model(*inputs)
+        assert result.loss.dtype == torch.float32
+        assert result.loss.item() == pytest.approx(exact.item(), rel=0.02)
+        result.loss.backward()
+        assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_an_attention_over_another_encoders_states_is_refused():
+    encoder = RecurrentEncoder(11, 4, 5)
+    decoder = RecurrentDecoder(11, AdditiveAttention(8, 6, 4), 5, 4, 8, 4)
+    with pytest.raises(ValueError, match=r"memory_size=6: .*memory_size=10"):
+        Seq2Seq(encoder, decoder)
