@@ -1,23 +1,18 @@
 """One report over any runs: `python compare.py runs='[outputs/a, outputs/b]'`, or a whole sweep: `runs=multirun/…`."""
 
-import sys
-
 import hydra
 from omegaconf import DictConfig
+
+from lookback.command import launch
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="compare")
 def main(config: DictConfig) -> None:
-    from lookback.errors import InputError
     from lookback.report import compare, comparison_directory, read_runs
 
     entries = [config.runs] if isinstance(config.runs, str) else list(config.runs)
-    try:
-        compare(read_runs(entries), config.out or comparison_directory(entries))
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    compare(read_runs(entries), config.out or comparison_directory(entries))
 
 
 if __name__ == "__main__":
-    main()
+    launch(main)

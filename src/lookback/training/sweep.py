@@ -1,5 +1,6 @@
 """The end of a sweep: what its runs have to say, side by side."""
 
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -24,5 +25,8 @@ class SweepReport(Callback):
             compare(runs, directory)
         except InputError as error:
             raise SystemExit(f"error: {error}") from None
+        except Exception:  # Hydra would turn it into a warning, and the sweep into a success
+            traceback.print_exc()
+            raise SystemExit(1) from None
         if any(run.status != "finished" for run in runs):
             raise SystemExit(1)

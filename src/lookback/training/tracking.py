@@ -33,7 +33,6 @@ def wandb_logger(
     if mode == "auto":
         mode = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
     Path(directory, "wandb").mkdir(parents=True, exist_ok=True)
-    os.environ["WANDB_DATA_DIR"] = str(Path(directory, "wandb"))
     return WandbLogger(
         save_dir=directory,
         project=project,

@@ -11,7 +11,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from lookback.data import encode_sources
-from lookback.data.lines import read_lines
+from lookback.data.lines import check_file, read_lines
 from lookback.errors import InputError
 from lookback.search import Hypothesis, Search
 from lookback.training.trained import Trained
@@ -32,6 +32,8 @@ def translate(config: DictConfig) -> None:
             "the source as a whole and has no alignment"
         )
     search = instantiate(config.search)
+    if config.input:
+        check_file(Path(config.input))
     lines = read_lines(Path(config.input)) if config.input else read_stream()
     number = 0
     for batch in as_available(lines, config.batch_size):

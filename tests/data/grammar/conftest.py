@@ -4,10 +4,9 @@ from functools import cache
 
 import pytest
 
-from lookback.data.grammar.derive import ROOT
 from lookback.data.grammar.inflection import entries
 from lookback.data.grammar.lengths import Lengths
-from lookback.data.grammar.notation import Rule, grammar, is_constituent
+from lookback.data.grammar.notation import ROOT, Rule, grammar, is_constituent
 from lookback.data.grammar.orthography import spell_french
 
 Alignment = frozenset[tuple[int, int]]

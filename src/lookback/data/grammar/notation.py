@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lookback.data.grammar import rules
 from lookback.data.grammar.inflection import paradigm
 
+ROOT = "Root"
 _FEATURES = re.compile(r"\[(.*?)\]")
 _VERB = re.compile(r"\bV\[(.*?)\]")
 _CLITIC = re.compile(r"@\((.*?)\)")
@@ -56,10 +57,10 @@ def is_constituent(item: str) -> bool:
 
 
 def grammar(lexical: Container[str]) -> dict[str, list[Rule]]:
-    """All rules by head, given the constituents that the lexicon has words for.
+    """The rules by head, given the constituents that the lexicon has words for.
 
-    A line whose variables give several rules of one head shares its weight out among them; rules that cannot end in
-    words are left out; the weights of a head then sum to 1.
+    A line whose variables give several rules of one head shares its weight out among them. Rules that cannot end in words
+    and those that no sentence leads to are left out; the weights of a head then sum to 1.
     """
     numbered = [(number, rule) for number, cells in enumerate(_lines()) for rule in _instances(*cells)]
     productive: set[str] = set()
@@ -77,10 +78,15 @@ def grammar(lexical: Container[str]) -> dict[str, list[Rule]]:
     found: dict[str, list[Rule]] = {}
     for number, rule in kept:
         found.setdefault(rule.head, []).append(replace(rule, weight=rule.weight / copies[number, rule.head]))
-    for head, group in found.items():
-        total = sum(rule.weight for rule in group)
-        found[head] = [replace(rule, weight=rule.weight / total) for rule in group]
-    return found
+    reachable: dict[str, list[Rule]] = {}
+    waiting = [ROOT]
+    while waiting:
+        head = waiting.pop()
+        if head in found and head not in reachable:
+            total = sum(rule.weight for rule in found[head])
+            reachable[head] = [replace(rule, weight=rule.weight / total) for rule in found[head]]
+            waiting += [child for rule in found[head] for child in rule.children]
+    return reachable
 
 
 def _lines() -> Iterator[list[str]]:

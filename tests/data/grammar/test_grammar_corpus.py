@@ -1,0 +1,157 @@
+import inspect
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from lookback.data import GrammarCorpus
+
+SMALL = {
+    "train_pairs": 300,
+    "validation_pairs": 60,
+    "test_pairs": 60,
+    "min_length": 5,
+    "max_length": 24,
+    "lexicon": "small",
+}
+
+
+def test_splits(tmp_path: Path) -> None:
+    corpus = GrammarCorpus(**SMALL, cache=str(tmp_path))
+    splits = corpus.load()
+    assert {split: len(rows) for split, rows in splits.items()} == {"train": 300, "validation": 60, "test": 60}
+    sources = {split: set(rows["source"]) for split, rows in splits.items()}
+    assert not sources["train"] & (sources["validation"] | sources["test"])
+    assert not sources["validation"] & sources["test"]
+    assert len(sources["test"]) == len(sources["validation"]) == 60
+    for rows in splits.values():
+        counts = Counter(len(source.split()) for source in rows["source"])
+        assert set(counts) == set(range(5, 25))
+        assert max(counts.values()) - min(counts.values()) <= 1
+        for row in rows:
+            n, m = len(row["source"].split()), len(row["target"].split())
+            assert all(0 <= i < n and 0 <= j < m for i, j in row["alignment"])
+    features = splits["train"].features
+    assert [features["source"].dtype, features["target"].dtype] == ["string", "string"]
+    assert features["alignment"].feature.feature.dtype == "int32"
+
+
+def test_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = GrammarCorpus(**SMALL, cache=str(tmp_path)).load()
+    monkeypatch.setattr(GrammarCorpus, "generate", lambda self: pytest.fail("generated again"))
+    second = GrammarCorpus(**SMALL, cache=str(tmp_path)).load()
+    for split in first:
+        assert first[split].to_dict() == second[split].to_dict()
+        assert second[split].cache_files  # memory-mapped
+
+
+def test_default_cache_is_that_of_datasets(datasets_cache: Path) -> None:
+    GrammarCorpus(**SMALL).load()
+    assert len(list((datasets_cache / "lookback_grammar").iterdir())) == 1
+
+
+def test_generation_depends_on_the_seed_alone(tmp_path: Path) -> None:
+    one = GrammarCorpus(**SMALL).generate()
+    assert one == GrammarCorpus(**SMALL).generate()
+    other = GrammarCorpus(**SMALL, seed=2).generate()
+    assert all(one[split] != other[split] for split in one)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"train_pairs": 301},
+        {"validation_pairs": 61},
+        {"test_pairs": 61},
+        {"min_length": 6},
+        {"max_length": 25},
+        {"train_max_length": 20},
+        {"lexicon": "full"},
+        {"seed": 2},
+    ],
+)
+def test_every_argument_has_its_own_cache(change: dict) -> None:
+    assert GrammarCorpus(**SMALL)._key() != GrammarCorpus(**(SMALL | change))._key()
+
+
+def test_train_max_length_leaves_the_test_split_alone() -> None:
+    whole = GrammarCorpus(**SMALL)
+    short = GrammarCorpus(**SMALL, train_max_length=12)
+    assert (whole.train_max_length, short.train_max_length) == (24, 12)
+    pairs, cut = whole.generate(), short.generate()
+    assert pairs["test"] == cut["test"]
+    for split in ("train", "validation"):
+        assert {len(pair.source.split()) for pair in cut[split]} == set(range(5, 13))
+
+
+def test_training_size_leaves_validation_and_test_alone() -> None:
+    pairs = GrammarCorpus(**SMALL).generate()
+    more = GrammarCorpus(**(SMALL | {"train_pairs": 400})).generate()
+    assert pairs["test"] == more["test"]
+    assert pairs["validation"] == more["validation"]
+
+
+def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    corpus = GrammarCorpus(**SMALL, cache=str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            corpus.load()
+    (tmp_path / ".partial-left").mkdir()  # what a power cut leaves
+    (tmp_path / ".partial-left" / "dataset_dict.json").write_text("{")
+    assert len(corpus.load()["train"]) == 300
+
+
+def test_another_process_is_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = GrammarCorpus(**SMALL, cache=str(tmp_path))
+    generate = GrammarCorpus.generate
+
+    def overtaken(self: GrammarCorpus) -> dict:
+        monkeypatch.setattr(GrammarCorpus, "generate", generate)
+        GrammarCorpus(**SMALL, cache=str(tmp_path)).load()
+        return generate(self)
+
+    monkeypatch.setattr(GrammarCorpus, "generate", overtaken)
+    assert len(corpus.load()["test"]) == 60
+    assert [path.name for path in tmp_path.iterdir()] == [corpus._key()]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"train_pairs": 0}, "train_pairs=0"),
+        ({"validation_pairs": -1}, "validation_pairs=-1"),
+        ({"test_pairs": 0}, "test_pairs=0"),
+        ({"min_length": 2}, "min_length=2: expected 3 to 200"),
+        ({"max_length": 4}, "max_length=4: expected 5"),
+        ({"max_length": 201}, "max_length=201"),
+        ({"train_max_length": 3}, "train_max_length=3"),
+        ({"train_max_length": 25}, "train_max_length=25.* 24"),
+        ({"lexicon": "huge"}, "lexicon='huge': expected one of small, medium, full"),
+    ],
+)
+def test_refused(change: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        GrammarCorpus(**(SMALL | change))
+
+
+def test_too_few_short_sentences() -> None:
+    corpus = GrammarCorpus(
+        train_pairs=1, validation_pairs=1, test_pairs=900, min_length=3, max_length=3, lexicon="small"
+    )
+    with pytest.raises(ValueError, match="test_pairs=900: no new sentence of 3 words"):
+        corpus.generate()
+
+
+def test_config_names_every_argument() -> None:
+    path = Path(__file__).parents[3] / "conf" / "data" / "grammar.yaml"
+    config = OmegaConf.to_container(OmegaConf.load(path))
+    assert isinstance(config, dict)
+    assert config.pop("_target_") == "lookback.data.GrammarCorpus"
+    parameters = inspect.signature(GrammarCorpus).parameters
+    assert config == {name: parameter.default for name, parameter in parameters.items()}

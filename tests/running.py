@@ -1,0 +1,99 @@
+"""Whole trainings inside the test process: a config composed as the command line does it, and trained in a directory."""
+
+import gzip
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import hydra
+import pytest
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, flag_override
+
+PROJECT = Path(__file__).parents[1]
+CONF = PROJECT / "conf"
+
+TINY_DATA = [
+    "data.train_pairs=48",
+    "data.validation_pairs=12",
+    "data.test_pairs=24",
+    "data.train_max_length=12",
+    "data.max_length=14",
+    "data.lexicon=small",
+]
+TINY_MODEL = [
+    "encoder.embedding_size=8",
+    "encoder.hidden_size=6",
+    "decoder.embedding_size=8",
+    "decoder.hidden_size=12",
+    "decoder.readout_size=8",
+]
+TINY_TRAINING = [
+    "logger=csv",
+    "batch.size=16",
+    "trainer.accelerator=cpu",
+    "trainer.max_epochs=1",
+    "trainer.log_every_n_steps=1",
+    "validation_sentences=8",
+]
+
+
+def compose(directory: Path | str, *overrides: str, tiny_data: bool = True) -> DictConfig:
+    """What `python train.py hydra.run.dir=DIRECTORY OVERRIDES` trains: a tiny run, on the grammar unless overridden."""
+    tiny = [*(TINY_DATA if tiny_data else []), *TINY_MODEL, *TINY_TRAINING]
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        config = hydra.compose(
+            "train",
+            [*tiny, *overrides, f"hydra.runtime.output_dir='{directory}'"],
+            return_hydra_config=True,
+        )
+    HydraConfig.instance().set_config(config)
+    with flag_override(config, ["struct", "readonly"], [False, False]):
+        del config["hydra"]
+    return config
+
+
+def run(directory: Path | str, *overrides: str, tiny_data: bool = True) -> dict[str, Any]:
+    """Train it; what results.json holds."""
+    from lookback.training.train import train
+
+    return train(compose(directory, *overrides, tiny_data=tiny_data), directory)
+
+
+def choices(group: str) -> list[str]:
+    """The files of a config group."""
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+def numbers(results: dict[str, Any]) -> dict[str, Any]:
+    """Results without what the clock and the machine decide."""
+    kept = {key: value for key, value in results.items() if key not in ("git", "versions")}
+    kept["cost"] = {key: results["cost"][key] for key in ("parameters", "updates", "target_tokens")}
+    return kept
+
+
+@pytest.fixture(scope="session")
+def grammar_cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An override that keeps the built-in corpus in one folder for all tests, away from the user's own."""
+    return f"data.cache='{tmp_path_factory.mktemp('grammar')}'"
+
+
+@pytest.fixture(scope="session")
+def text_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Overrides that name a corpus of small text files: strings of digits, to be copied. The training files are gzipped."""
+    folder = tmp_path_factory.mktemp("text")
+    return ["data=text", "data.bleu_tokenize=none", *copy_task(folder, {"train": 40, "validation": 8, "test": 10}, 1, 6)]
+
+
+def copy_task(folder: Path, pairs: dict[str, int], shortest: int, longest: int) -> list[str]:
+    """Write strings of digits and their copies as aligned files; the overrides that name them. Lengths are even."""
+    random = Random(1)
+    overrides = []
+    for split, count in pairs.items():
+        lengths = [shortest + i % (longest - shortest + 1) for i in range(count)]
+        text = "".join(" ".join(random.choices("0123456789", k=length)) + "\n" for length in lengths)
+        for side in ("source", "target"):
+            path = folder / f"{split}.{side}{'.gz' if split == 'train' else ''}"
+            path.write_bytes(gzip.compress(text.encode()) if split == "train" else text.encode())
+            overrides.append(f"data.{split}.{side}='{path}'")
+    return overrides

@@ -1,0 +1,78 @@
+import math
+
+import pytest
+import torch
+
+from lookback.search import Hypothesis, LengthRule
+from lookback.search.hypothesis import best_first, next_log_probabilities
+from lookback.symbols import BOS, PAD
+from toy import Architecture
+
+
+def hypothesis(score: float, truncated: bool = False, tokens: int = 1, source: int = 3) -> Hypothesis:
+    rows = tokens + (not truncated)
+    return Hypothesis(list(range(4, 4 + tokens)), score, score, torch.full((rows, source), 1 / source), truncated)
+
+
+def test_links_are_the_likeliest_source_word_of_each_target_word_without_end_marks():
+    alignment = torch.tensor(
+        [
+            [0.1, 0.6, 0.3],
+            [0.3, 0.1, 0.6],  # looks at the source's end mark most: its likeliest word is linked
+            [0.2, 0.7, 0.1],  # the target's end mark
+        ]
+    )
+    assert Hypothesis([8, 9], -1.0, -1.0, alignment, truncated=False).links() == [(1, 0), (0, 1)]
+    assert Hypothesis([8, 9, 7], -1.0, -1.0, alignment, truncated=True).links() == [(1, 0), (0, 1), (1, 2)]
+
+
+def test_an_empty_source_or_translation_has_no_links():
+    assert hypothesis(-1.0, source=1).links() == []
+    assert hypothesis(-1.0, tokens=0).links() == []
+
+
+def test_the_limit_is_each_sentences_own():
+    rule = LengthRule(limit_factor=1.5, limit_extra=2)
+    assert rule.limits(torch.tensor([1, 2, 3, 11])) == [2, 3, 5, 17]  # of 0, 1, 2, 10 words
+
+
+def test_the_score_is_the_log_probability_over_a_power_of_the_length():
+    assert LengthRule(length_normalization=0).score(-6.0, 4) == -6
+    assert LengthRule(length_normalization=1).score(-6.0, 4) == -1.5
+    assert LengthRule(length_normalization=0.5).score(-6.0, 4) == -3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"limit_factor": -1.0}, r"limit_factor=-1\.0: expected 0 or more"),
+        ({"limit_extra": 0}, "limit_extra=0: expected 1 or more"),
+        ({"length_normalization": -0.5}, r"length_normalization=-0\.5: expected 0 or more"),
+    ],
+)
+def test_a_bad_rule_is_refused_by_name(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        LengthRule(**arguments)
+
+
+def test_complete_translations_stand_before_truncated_ones_then_the_better_score():
+    a, b, c, d = hypothesis(-2.0), hypothesis(-1.0), hypothesis(-0.1, truncated=True), hypothesis(-0.2, truncated=True)
+    assert best_first([d, c, a, b], 4) == [b, a, c, d]
+    assert best_first([d, c, a, b], 1) == [b]
+
+
+def test_padding_and_the_start_mark_are_never_chosen_and_the_rest_is_the_models():
+    model = Architecture().build()
+    vectors = torch.randn(2, 3, 6).double()
+    with torch.no_grad():
+        scores = next_log_probabilities(model, vectors)
+        expected = torch.log_softmax(model.decoder.logits(vectors), dim=-1)
+    assert (scores[..., [PAD, BOS]] == -math.inf).all()
+    rest = [word for word in range(11) if word not in (PAD, BOS)]
+    assert torch.equal(scores[..., rest], expected[..., rest])
+
+
+def test_a_half_precision_model_gives_float32_scores():
+    model = Architecture().build(dtype=torch.bfloat16)
+    with torch.no_grad():
+        assert next_log_probabilities(model, torch.randn(2, 6).bfloat16()).dtype == torch.float32
