@@ -3,15 +3,16 @@
 import hydra
 from omegaconf import DictConfig
 
-from lookback.command import launch
+from lookback.command import launch, plain_errors
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="compare")
 def main(config: DictConfig) -> None:
-    from lookback.report import compare, comparison_directory, read_runs
+    with plain_errors():
+        from lookback.report import compare, comparison_directory, read_runs
 
-    entries = [config.runs] if isinstance(config.runs, str) else list(config.runs)
-    compare(read_runs(entries), config.out or comparison_directory(entries))
+        entries = [config.runs] if isinstance(config.runs, str) else list(config.runs)
+        compare(read_runs(entries), config.out or comparison_directory(entries))
 
 
 if __name__ == "__main__":
