@@ -4,9 +4,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from datasets import Dataset
 from omegaconf import OmegaConf
 
-from lookback.data import GrammarCorpus
+from lookback.data import SPLITS, GrammarCorpus
+from lookback.errors import InputError
 
 SMALL = {
     "train_pairs": 300,
@@ -18,9 +20,13 @@ SMALL = {
 }
 
 
+def _load(corpus: GrammarCorpus) -> dict[str, Dataset]:
+    return {split: corpus.load(split) for split in SPLITS}
+
+
 def test_splits(tmp_path: Path) -> None:
     corpus = GrammarCorpus(**SMALL, cache=str(tmp_path))
-    splits = corpus.load()
+    splits = _load(corpus)
     assert {split: len(rows) for split, rows in splits.items()} == {"train": 300, "validation": 60, "test": 60}
     sources = {split: set(rows["source"]) for split, rows in splits.items()}
     assert not sources["train"] & (sources["validation"] | sources["test"])
@@ -39,16 +45,16 @@ def test_splits(tmp_path: Path) -> None:
 
 
 def test_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = GrammarCorpus(**SMALL, cache=str(tmp_path)).load()
+    first = _load(GrammarCorpus(**SMALL, cache=str(tmp_path)))
     monkeypatch.setattr(GrammarCorpus, "generate", lambda self: pytest.fail("generated again"))
-    second = GrammarCorpus(**SMALL, cache=str(tmp_path)).load()
+    second = _load(GrammarCorpus(**SMALL, cache=str(tmp_path)))
     for split in first:
         assert first[split].to_dict() == second[split].to_dict()
         assert second[split].cache_files  # memory-mapped
 
 
 def test_default_cache_is_that_of_datasets(datasets_cache: Path) -> None:
-    GrammarCorpus(**SMALL).load()
+    GrammarCorpus(**SMALL).load("test")
     assert len(list((datasets_cache / "lookback_grammar").iterdir())) == 1
 
 
@@ -101,10 +107,10 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
-            corpus.load()
+            corpus.load("test")
     (tmp_path / ".partial-left").mkdir()  # what a power cut leaves
     (tmp_path / ".partial-left" / "dataset_dict.json").write_text("{")
-    assert len(corpus.load()["train"]) == 300
+    assert len(corpus.load("train")) == 300
 
 
 def test_another_process_is_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,11 +119,11 @@ def test_another_process_is_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     def overtaken(self: GrammarCorpus) -> dict:
         monkeypatch.setattr(GrammarCorpus, "generate", generate)
-        GrammarCorpus(**SMALL, cache=str(tmp_path)).load()
+        GrammarCorpus(**SMALL, cache=str(tmp_path)).load("train")
         return generate(self)
 
     monkeypatch.setattr(GrammarCorpus, "generate", overtaken)
-    assert len(corpus.load()["test"]) == 60
+    assert len(corpus.load("test")) == 60
     assert [path.name for path in tmp_path.iterdir()] == [corpus._key()]
 
 
@@ -144,7 +150,7 @@ def test_too_few_short_sentences() -> None:
     corpus = GrammarCorpus(
         train_pairs=1, validation_pairs=1, test_pairs=900, min_length=3, max_length=3, lexicon="small"
     )
-    with pytest.raises(ValueError, match="test_pairs=900: no new sentence of 3 words"):
+    with pytest.raises(InputError, match="test_pairs=900: no new sentence of 3 words"):
         corpus.generate()
 
 

@@ -1,3 +1,4 @@
+import hashlib
 from random import Random
 
 import pytest
@@ -83,6 +84,8 @@ def test_every_length_exists(deriver: Deriver) -> None:
 
 
 def test_the_same_everywhere() -> None:
-    """Pinned: a change of grammar or of sampling changes published numbers, so it must be seen here."""
-    pair = Deriver("small").derive(12, Random("pinned"))
-    assert pair.source == "PIN"
+    """Pinned, whatever the platform and the version of Python: other draws would silently change published numbers."""
+    deriver, random = Deriver("small"), Random("pinned")
+    pairs = [deriver.derive(3 + index % 80, random) for index in range(160)]
+    assert pairs[9].source == "he gave the clock to our beautiful actresses with the knife ."
+    assert hashlib.sha256(repr(pairs).encode()).hexdigest()[:16] == "a400575938c46175"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lookback.data.grammar.derive import Deriver, Pair
 from lookback.data.grammar.lexicon import SIZES
 from lookback.data.progress import step
+from lookback.errors import InputError
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -87,7 +88,7 @@ class GrammarCorpus:
         source word and target word).
 
         Raises:
-            ValueError: if there are not as many different sentences of some length as the splits ask for.
+            InputError: if there are not as many different sentences of some length as the splits ask for.
         """
         from datasets import Dataset, config
 
@@ -119,7 +120,7 @@ class GrammarCorpus:
                 if pair.source not in taken:
                     break
             else:
-                raise ValueError(
+                raise InputError(
                     f"{split}_pairs={self.pairs[split]}: no new sentence of {length} words after {_ATTEMPTS} draws; "
                     "expected fewer pairs, a larger min_length or a larger lexicon"
                 )

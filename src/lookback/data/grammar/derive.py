@@ -16,7 +16,6 @@ from lookback.data.grammar.lengths import Lengths
 from lookback.data.grammar.notation import ROOT, Rule, grammar
 from lookback.data.grammar.orthography import spell_english, spell_french
 
-
 # A word of these classes is drawn again if it begins like one of the last few: nobody says "the doctor of the doctors".
 _MEMORY, _BEGINNING = 6, 4
 _OPEN = (

@@ -59,8 +59,8 @@ def is_constituent(item: str) -> bool:
 def grammar(lexical: Container[str]) -> dict[str, list[Rule]]:
     """The rules by head, given the constituents that the lexicon has words for.
 
-    A line whose variables give several rules of one head shares its weight out among them. Rules that cannot end in words
-    and those that no sentence leads to are left out; the weights of a head then sum to 1.
+    A line whose variables give several rules of one head shares its weight out among them. Rules that cannot end in
+    words and those that no sentence leads to are left out; the weights of a head then sum to 1.
     """
     numbered = [(number, rule) for number, cells in enumerate(_lines()) for rule in _instances(*cells)]
     productive: set[str] = set()
