@@ -1,6 +1,7 @@
 """Whole trainings inside the test process: a config composed as the command line does it, and trained in a directory."""
 
 import gzip
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import hydra
 import pytest
 from hydra.core.hydra_config import HydraConfig
+from lightning import Callback, LightningModule, Trainer
 from omegaconf import DictConfig, flag_override
 
 PROJECT = Path(__file__).parents[1]
@@ -38,13 +40,13 @@ TINY_TRAINING = [
 ]
 
 
-def compose(directory: Path | str, *overrides: str, tiny_data: bool = True) -> DictConfig:
+def compose(directory: Path | str, *overrides: str, tiny_data: bool = True, tiny: bool = True) -> DictConfig:
     """What `python train.py hydra.run.dir=DIRECTORY OVERRIDES` trains: a tiny run, on the grammar unless overridden."""
-    tiny = [*(TINY_DATA if tiny_data else []), *TINY_MODEL, *TINY_TRAINING]
+    sizes = [*(TINY_DATA if tiny_data else []), *TINY_MODEL, *TINY_TRAINING] if tiny else []
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = hydra.compose(
             "train",
-            [*tiny, *overrides, f"hydra.runtime.output_dir='{directory}'"],
+            [*sizes, *overrides, f"hydra.runtime.output_dir='{directory}'"],
             return_hydra_config=True,
         )
     HydraConfig.instance().set_config(config)
@@ -58,6 +60,24 @@ def run(directory: Path | str, *overrides: str, tiny_data: bool = True) -> dict[
     from lookback.training.train import train
 
     return train(compose(directory, *overrides, tiny_data=tiny_data), directory)
+
+
+class Interrupt(Callback):
+    """Ctrl+C at the beginning of an update: `+callbacks.interrupt={_target_: running.Interrupt, update: 4}`."""
+
+    def __init__(self, update: int) -> None:
+        self.update = update
+
+    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if trainer.global_step == self.update:
+            raise KeyboardInterrupt
+
+
+class SlowValidation(Callback):
+    """A validation that takes its time."""
+
+    def on_validation_batch_end(self, *_: Any) -> None:
+        time.sleep(2)
 
 
 def choices(group: str) -> list[str]:

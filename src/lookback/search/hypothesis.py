@@ -18,9 +18,10 @@ class Hypothesis:
 
     tokens: word ids, without the end mark.
     log_probability: of all tokens and, unless truncated, of the end mark; in nats.
-    score: log_probability / length ** length_normalization, by which hypotheses of a sentence are ranked; length counts the
-        end mark.
-    alignment: a row a token (and one for the end mark, unless truncated), a column a source token, the source's end mark last.
+    score: log_probability / length ** length_normalization, by which hypotheses of a sentence are ranked; length counts
+        the end mark.
+    alignment: a row a token (and one for the end mark, unless truncated), a column a source token, the source's end
+        mark last.
     truncated: the length limit cut it off before its end mark.
     """
 
@@ -31,7 +32,7 @@ class Hypothesis:
     truncated: bool
 
     def links(self) -> list[tuple[int, int]]:
-        """(source word, target word): for each target word the source word with the largest weight, end marks left out."""
+        """(source word, target word): for each target word the source word of the largest weight; no end marks."""
         words = self.alignment[: len(self.tokens), :-1]
         return [(int(row.argmax()), j) for j, row in enumerate(words)] if words.shape[1] else []
 
@@ -56,9 +57,10 @@ class Search(Protocol):
 class LengthRule:
     """How long a translation may be, and how its length enters its score.
 
-    limit_factor, limit_extra: the translation of a sentence of S words may have ⌊limit_factor · S⌋ + limit_extra tokens, its
-        end mark counted: its own length alone decides.
-    length_normalization: the exponent of the length that divides the log-probability; 0 ranks by log-probability itself.
+    limit_factor, limit_extra: the translation of a sentence of S words may have ⌊limit_factor · S⌋ + limit_extra
+        tokens, its end mark counted: its own length alone decides.
+    length_normalization: the exponent of the length that divides the log-probability; 0 ranks by log-probability
+        itself.
     """
 
     limit_factor: float = 2.0
@@ -84,7 +86,7 @@ class LengthRule:
 def next_log_probabilities(
     model: Seq2Seq, vectors: Float[Tensor, "*batch readout"]
 ) -> Float[Tensor, "*batch vocabulary"]:
-    """log p of each next word. Padding and the start mark are never chosen; the other values stay as the model gives them."""
+    """log p of each next word. Padding and the start mark are never chosen; the rest stays as the model gives it."""
     log_probabilities = model.decoder.log_probabilities(vectors)
     log_probabilities[..., [PAD, BOS]] = -math.inf
     return log_probabilities

@@ -1,4 +1,4 @@
-"""Searches that follow single paths: greedy (the likeliest word at each step) and sampling (a word drawn at each step)."""
+"""Searches that follow single paths: greedy takes the likeliest word at each step, sampling draws one."""
 
 import zlib
 from collections.abc import Callable
@@ -33,7 +33,8 @@ class GreedySearch:
 class SamplingSearch:
     """Words drawn from the model's distribution, sharpened or flattened by ``temperature``, ``samples`` a sentence.
 
-    Randomness is a function of ``seed`` and of the source sentence alone: the same sentence gives the same samples in any batch.
+    Randomness is a function of ``seed`` and of the source sentence alone: the same sentence gives the same samples in
+    any batch.
     """
 
     def __init__(

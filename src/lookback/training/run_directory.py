@@ -45,13 +45,15 @@ class RunDirectory:
 
     def checkpoint(self, path: Path | None = None) -> dict[str, Any]:
         """The best checkpoint (the last, where none was best), or ``path``, on the CPU: tensors and plain containers only."""
+        from pickle import UnpicklingError
+
         import torch
 
         path = path or (self.best if self.best.is_file() else self.last)
         try:
             return torch.load(path, map_location="cpu", weights_only=True)
-        except (RuntimeError, EOFError, OSError) as error:
-            raise InputError(f"{path}: not a readable checkpoint ({str(error).splitlines()[0]})") from None
+        except (RuntimeError, EOFError, OSError, UnpicklingError) as error:
+            raise InputError(f"{path}: not a readable checkpoint ({one_line(error)[:200]})") from None
 
     @contextmanager
     def recording(self) -> Iterator[None]:

@@ -12,6 +12,8 @@ from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
 def constant(optimizer: Optimizer, total_updates: int, warmup_updates: int = 0) -> dict[str, Any]:
     """The optimizer's learning rate, after a linear warm-up."""
+    if warmup_updates < 0:
+        raise ValueError(f"warmup_updates={warmup_updates}: expected 0 or more")
     return _each_update(optimizer, lambda update: _warmup(update, warmup_updates))
 
 
@@ -35,6 +37,8 @@ def luong(
     """
     if not 0 <= start < 1:
         raise ValueError(f"start={start}: expected a share of the training, 0 up to 1")
+    if halvings < 0:
+        raise ValueError(f"halvings={halvings}: expected 0 or more")
     first = start * total_updates
     between = max((total_updates - first) / halvings, 1.0) if halvings else math.inf
 

@@ -1,0 +1,121 @@
+"""What the module reports, counted again from outside."""
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import sacrebleu
+import torch
+from omegaconf import OmegaConf
+
+from lookback.data import TranslationData
+from lookback.search import GreedySearch
+from lookback.symbols import PAD
+from lookback.training.build import build_data, build_module
+from lookback.training.module import TranslationModule
+from lookback.training.run_directory import RunDirectory
+from lookback.training.trained import Trained
+
+
+@pytest.fixture(scope="module")
+def last(finished: Path) -> tuple[TranslationModule, TranslationData]:
+    """The module as it was at its last validation, and its data."""
+    trained, run = Trained.load(finished), RunDirectory(finished)
+    data = build_data(trained.config, None, trained.source_tokenizer, trained.target_tokenizer)
+    data.setup()
+    checkpoint = run.checkpoint(run.last)
+    module = build_module(
+        OmegaConf.create(checkpoint["config"]),
+        checkpoint["config"],
+        trained.source_tokenizer,
+        trained.target_tokenizer,
+        "none",
+    )
+    module.load_state_dict(checkpoint["state_dict"])
+    return module.eval(), data
+
+
+def perplexity(module: TranslationModule, batches: object) -> float:
+    """exp of the teacher-forced, unsmoothed negative log-likelihood a target token, in float64."""
+    nll, tokens = 0.0, 0
+    with torch.no_grad():
+        for batch in batches:
+            scores, _ = module.model.score(batch.source, batch.source_length, batch.target)
+            nll -= float(scores.double().sum())
+            tokens += int((batch.outputs != PAD).sum())
+    return math.exp(nll / tokens)
+
+
+def test_perplexity_is_unsmoothed_and_per_token(
+    finished: Path, last: tuple[TranslationModule, TranslationData], last_row: dict[str, str]
+) -> None:
+    """The run trains with label smoothing and dropout; its perplexity knows neither."""
+    module, data = last
+    assert module.label_smoothing == 0.1
+    expected = perplexity(module, data.val_dataloader())
+    assert float(last_row["validation/perplexity"]) == pytest.approx(expected, rel=1e-5)
+    assert float(last_row["validation/loss"]) == pytest.approx(math.log(expected), rel=1e-5)
+
+
+def test_validation_bleu_is_sacrebleus_of_a_fixed_sample(
+    last: tuple[TranslationModule, TranslationData], last_row: dict[str, str]
+) -> None:
+    module, data = last
+    hypotheses = {}
+    for batch in data.val_dataloader():
+        found = GreedySearch()(module.model, batch.source, batch.source_length)
+        for i, (best,) in zip(batch.ids.tolist(), found, strict=True):
+            hypotheses[i] = module.target_tokenizer.decode(best.tokens)
+    first = range(module.validation_sentences)
+    references = [data.texts("validation")[i]["target"] for i in first]
+    expected = sacrebleu.corpus_bleu([hypotheses[i] for i in first], [references], tokenize="none", force=True).score
+    assert float(last_row["validation/bleu"]) == pytest.approx(expected, abs=1e-3)
+
+
+def test_results_are_those_of_the_best_checkpoint(finished: Path) -> None:
+    trained = Trained.load(finished)
+    data = build_data(trained.config, None, trained.source_tokenizer, trained.target_tokenizer)
+    data.setup("test")
+    results = json.loads((finished / "test" / "results.json").read_text())
+    assert results["perplexity"] == pytest.approx(perplexity(trained.module, data.test_dataloader()), rel=1e-5)
+
+    lines = [json.loads(line) for line in (finished / "test" / "predictions.jsonl").read_text().splitlines()]
+    texts = data.texts("test")
+    assert [line["id"] for line in lines] == list(range(len(texts)))
+    assert [line["source"] for line in lines] == list(texts["source"])
+    assert [line["reference"] for line in lines] == list(texts["target"])
+    assert all(line["source_length"] == len(line["source"].split()) for line in lines)
+    score = sacrebleu.corpus_bleu(
+        [line["hypothesis"] for line in lines], [list(texts["target"])], tokenize="none", force=True
+    )
+    assert results["bleu"] == pytest.approx(score.score, abs=1e-9)
+    assert results["truncated"] == sum(line["truncated"] for line in lines)
+
+
+def test_a_sentence_served_twice_is_scored_once(last: tuple[TranslationModule, TranslationData]) -> None:
+    """As a sampler does that shares a test set evenly among devices."""
+    module, data = last
+    module.trainer = SimpleNamespace(datamodule=data)  # type: ignore[assignment]
+    module.on_test_epoch_start()
+    batch = next(iter(data.test_dataloader()))
+    with torch.no_grad():
+        module.test_step(batch, 0)
+        once = dict(module.predictions)
+        module.test_step(batch, 1)
+    assert module.predictions == once
+    assert sorted(once) == sorted(batch.ids.tolist())
+
+
+def test_label_smoothing_out_of_range_is_named(finished: Path) -> None:
+    config = RunDirectory(finished).checkpoint()["config"]
+    trained = Trained.load(finished)
+    with pytest.raises(ValueError, match=r"label_smoothing=1\.5: expected 0 up to 1"):
+        build_module(
+            OmegaConf.create({**config, "label_smoothing": 1.5}),
+            config,
+            trained.source_tokenizer,
+            trained.target_tokenizer,
+            "none",
+        )
