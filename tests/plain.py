@@ -1,4 +1,4 @@
-"""The equations of recurrent cells and of softmax in plain NumPy, one position at a time: what the tests compare with."""
+"""The equations of recurrent cells and of softmax in plain NumPy, one position at a time, for tests to compare with."""
 
 import numpy as np
 import torch

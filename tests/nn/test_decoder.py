@@ -24,7 +24,7 @@ TARGETS = [[5, 9, 4], [6, 6, 7, 10, 4], []]
 
 
 def unrolled(model: Seq2Seq, b: int) -> tuple[RecurrentDecoder, Array, Array, list[int], Array, Array]:
-    """One sentence of a padded batch: the decoder, its h_1 … h_S, its final states, its input words, and what unroll gives."""
+    """One sentence of a padded batch: decoder, h_1 … h_S, final states, input words; and what unroll gives for it."""
     source, lengths = source_batch(SOURCES, extra=1)
     target = target_batch(TARGETS)
     memory = model.encoder(source, lengths)
@@ -55,7 +55,7 @@ def start(decoder: RecurrentDecoder, final: Array) -> Array:
 
 @pytest.mark.parametrize("b", range(3))
 def test_rnnsearch_is_the_equations_of_bahdanau_et_al(b: int):
-    """App. A.2: s_0 = tanh(W_s h←_1); α from s_{i-1}; s_i = GRU(s_{i-1}, [y_{i-1}; c_i]); maxout of s_{i-1}, y_{i-1}, c_i."""
+    """App. A.2: s_0 = tanh(W_s h←_1); α from s_{i-1}; s_i = GRU(s_{i-1}, [y_{i-1}; c_i]); maxout of s, y, c_i."""
     model = Architecture(AdditiveAttention).build()
     decoder, states, final, words, vectors, weights = unrolled(model, b)
     v = array(decoder.attention.energy.weight)[0]

@@ -17,7 +17,7 @@ def example(rows: int = 7, size: int = 3, vocabulary: int = 5) -> tuple[Tensor, 
 
 
 def plain(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float) -> tuple[float, float]:
-    """Σ over rows of −Σ_v q_v log p_v, with q = (1 − ε) · right word + ε / V, number by number; and the same with ε = 0."""
+    """Σ over rows of −Σ_v q_v log p_v, q = (1 − ε) · right word + ε / V, number by number; and the same with ε = 0."""
     smoothed = unsmoothed = 0.0
     for t, target in zip(vectors.tolist(), targets.tolist(), strict=True):
         logits = [sum(a * b for a, b in zip(t, row, strict=True)) for row in weight.tolist()]
@@ -65,7 +65,7 @@ def test_no_target_no_loss():
 
 
 def test_without_grad_no_gradient_is_computed(monkeypatch: pytest.MonkeyPatch):
-    """A parameter asks for its gradient even under no_grad: then it would be taken and thrown away, at most of the cost."""
+    """A parameter asks for its gradient even under no_grad: taken and thrown away, it would be most of the cost."""
     *inputs, targets = example()
     expected = projected_cross_entropy(*inputs, targets, 0.1).loss.item()
 

@@ -2,9 +2,9 @@
 
     e_ij = energy(query_i, key_j)      α_i = softmax over real source positions of e_i      c_i = Σ_j α_ij h_j
 
-In today's words the decoder state is the query and the encoder states are keys (projected once) and values (as they are).
-``attention.over(memory)`` projects the keys once a batch and gives a reader, which is then asked for one step, for all
-steps, or for all beams at once: ``reader(query) → context, weights``. Nothing is kept on the module.
+In today's words the decoder state is the query and the encoder states are keys (projected once) and values (as they
+are). ``attention.over(memory)`` projects the keys once a batch and gives a reader, which is then asked for one step,
+for all steps, or for all beams at once: ``reader(query) → context, weights``. Nothing is kept on the module.
 """
 
 from collections.abc import Callable
@@ -16,18 +16,18 @@ from torch import Tensor, nn
 from lookback.nn.memory import Memory
 
 Reader = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""query (batch, n, query) → context (batch, n, memory), weights (batch, n, source): n steps or n beams, answered alike."""
+"""query (batch, n, query) → context (batch, n, memory), weights (batch, n, source): n steps or n beams alike."""
 
 
 class Attention(nn.Module):
     """The interface, and all that the soft attentions share.
 
-    A subclass gives ``keys`` and ``energies``. ``query_size`` is the size of the decoder's state, ``memory_size`` that of
-    an encoder state and so of the context.
+    A subclass gives ``keys`` and ``energies``. ``query_size`` is the size of the decoder's state, ``memory_size`` that
+    of an encoder state and so of the context.
     """
 
     looks_back = True
-    """False where the context is the same at every step, whatever the query: then nothing needs to wait for the query."""
+    """False where the context is the same whatever the query: then nothing needs to wait for the query."""
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__()
@@ -97,8 +97,8 @@ class DotAttention(Attention):
         if query_size != memory_size:
             raise ValueError(
                 f"dot attention compares states of equal size, but the decoder's is query_size={query_size} and the "
-                f"encoder's memory_size={memory_size}; set decoder.hidden_size={memory_size}, or use attention=general, "
-                "which learns a projection"
+                f"encoder's memory_size={memory_size}; set decoder.hidden_size={memory_size}, "
+                "or use attention=general, which learns a projection"
             )
 
     def keys(self, states: Float[Tensor, "batch source memory"]) -> Float[Tensor, "batch source key"]:
@@ -111,7 +111,7 @@ class DotAttention(Attention):
 
 
 class FixedContext(Attention):
-    """No attention: c_i = c, the encoder's final state of each direction, at every step (Bahdanau et al. 2015, App. A.2.2).
+    """No attention: c_i = c, the encoder's final states, at every step (Bahdanau et al. 2015, App. A.2.2).
 
     Its weights say where it looks: nowhere in particular, so they are even over the real source positions.
     """
@@ -133,7 +133,7 @@ class FixedContext(Attention):
 def masked_softmax(
     energies: Float[Tensor, "batch n source"], mask: Bool[Tensor, "batch 1 source"]
 ) -> Float[Tensor, "batch n source"]:
-    """Softmax over the last axis where ``mask`` is True; exactly 0 elsewhere, and everywhere in a row with nothing to see.
+    """Softmax over the last axis where ``mask`` is True; exactly 0 elsewhere, so all 0 in a row with nothing to see.
 
     At least float32 inside, whatever comes in: in half precision a large negative fill would overflow.
     """

@@ -1,12 +1,13 @@
 """The decoder: from a Memory and the words so far to the vector that predicts the next word.
 
-One recurrence (``_recur``) decides in which order the decoder looks and moves; ``step`` uses it one word at a time in search,
-``unroll`` for a whole known target in training. All tensors carry an axis ``n`` after the batch: the hypotheses of a beam
-in search, one in training.
+One recurrence (``_recur``) decides in which order the decoder looks and moves; ``step`` uses it one word at a time in
+search, ``unroll`` for a whole known target in training. All tensors carry an axis ``n`` after the batch: the hypotheses
+of a beam in search, one in training.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -24,7 +25,7 @@ ENTRIES = ("init", "step", "readout")
 
 @dataclass(frozen=True)
 class DecoderState:
-    """All that a decoder remembers between two steps; the one thing to reorder when a search reorders its hypotheses."""
+    """All that a decoder remembers between two steps; the one thing to reorder when a search reorders hypotheses."""
 
     recurrent: Float[Tensor, "batch n layers state"]
     feed: Float[Tensor, "batch n readout"] | None
@@ -43,12 +44,13 @@ class RecurrentDecoder(nn.Module):
     """A recurrent language model of the target that may look back at the source.
 
     query: ``previous``: attend with s_{i-1}, then update, s_i = RNN(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015);
-        ``current``: update, then attend with h_t (Luong et al. 2015). The querying state is also what the readout reads.
-    input_feeding: the last readout vector is an input of the recurrence (Luong et al. 2015, § 3.3); needs ``query=current``.
-    context_to: where the source enters (Britz et al. 2017, § 4.6): ``init``: s_0 = tanh(W_s h), h the encoder's final state
-        that stands last (the backward state at position 1); without it s_0 = 0. ``step``: the context is an input of the
-        recurrence; with ``query=current`` a context that looks back is not known before the update, and enters only through
-        input_feeding, as in Luong et al. ``readout``: the context is an input of the readout.
+        ``current``: update, then attend with h_t (Luong et al. 2015). The readout reads the querying state too.
+    input_feeding: the last readout vector is an input of the recurrence (Luong et al. 2015, § 3.3); needs
+        ``query=current``.
+    context_to: where the source enters (Britz et al. 2017, § 4.6): ``init``: s_0 = tanh(W_s h), h the encoder's final
+        state that stands last (the backward state at position 1); without it s_0 = 0. ``step``: the context is an input
+        of the recurrence; with ``query=current`` a context that looks back is not known before the update, and enters
+        only through input_feeding, as in Luong et al. ``readout``: the context is an input of the readout.
     readout: ``maxout``, ``attentional`` or ``linear``, of ``readout_size``.
     tie_embeddings: the vocabulary projection is the target embedding; needs ``readout_size == embedding_size``.
     residual: layer l > 1 adds its input to its output.
@@ -112,10 +114,11 @@ class RecurrentDecoder(nn.Module):
         extra_size = readout_size if input_feeding else 0
         if self.fixed_enters_step or self.context_enters_step:
             extra_size += context_size
-        self.layers = nn.ModuleList(
+        stack = nn.ModuleList(
             Recurrence(embedding_size + extra_size if layer == 0 else hidden_size, hidden_size, cell)
             for layer in range(layers)
         )
+        self.layers = cast(Sequence[Recurrence], stack)
         state_size = self.layers[0].state_size
         self.initial = nn.Linear(init_size, layers * state_size) if "init" in context_to else None
         self.readout = READOUTS[readout](
@@ -150,33 +153,34 @@ class RecurrentDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
         """Read a known target <s> w_1 … w_{T-1}: the vectors that predict w_1 … w_T, and the weights α.
 
-        What does not wait for the previous step is computed for all steps at once: keys, the words' part of the gates, the
-        readout; and, where the recurrence does not see a context that looks back, the recurrence and the attention too.
+        What does not wait for the previous step is computed for all steps at once: keys, the words' part of the gates,
+        the readout; and, where the recurrence sees no context that looks back, the recurrence and the attention too.
         """
         reader = self.attention.over(memory)
         state = self.start(memory)
         embedded = self.dropout(self.embedding(words))
         if not self.needs_loop:
-            queries = self._queries_at_once(embedded, state, reader)
-            contexts, weights = reader(queries)
-            return self.dropout(self.readout(queries, embedded, contexts)), weights
+            query = self._queries_at_once(embedded, state, reader)
+            context, weights = reader(query)
+            return self.dropout(self.readout(query, embedded, context)), weights
 
         # unbind, not indexing: its backward is one stack, where each index would add into a tensor of the full size
         word_gates = self._word_gates(embedded, reader).unsqueeze(2).unbind(1)
         embedded_words = embedded.unsqueeze(2).unbind(1)
-        queries, contexts, weights, vectors = [], [], [], []
+        queries, contexts, looked, vectors = [], [], [], []
         for gates, word in zip(word_gates, embedded_words, strict=True):
-            recurrent, query, context, looked = self._recur(state, gates, reader)
+            recurrent, query, context, weights = self._recur(state, gates, reader)
             vector = self.dropout(self.readout(query, word, context)) if self.input_feeding else None
             state = DecoderState(recurrent, vector)
             queries.append(query)
             contexts.append(context)
-            weights.append(looked)
-            vectors.append(vector)
-        looked = torch.cat(weights, dim=1)
+            looked.append(weights)
+            if vector is not None:
+                vectors.append(vector)
         if self.input_feeding:
-            return torch.cat(vectors, dim=1), looked
-        return self.dropout(self.readout(torch.cat(queries, dim=1), embedded, torch.cat(contexts, dim=1))), looked
+            return torch.cat(vectors, dim=1), torch.cat(looked, dim=1)
+        query, context = torch.cat(queries, dim=1), torch.cat(contexts, dim=1)
+        return self.dropout(self.readout(query, embedded, context)), torch.cat(looked, dim=1)
 
     def logits(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
         """Scores of the next word, before the softmax."""
@@ -209,12 +213,12 @@ class RecurrentDecoder(nn.Module):
     ) -> Float[Tensor, "batch n layers state"]:
         states = []
         output = None
-        for depth, (layer, state) in enumerate(zip(self.layers, recurrent.unbind(2), strict=True)):
+        for layer, state in zip(self.layers, recurrent.unbind(2), strict=True):
             if output is not None:
                 gates = layer.gates(self.dropout(output))
             state = layer.step(gates, state)
             hidden = layer.hidden(state)
-            output = hidden + output if self.residual and depth > 0 else hidden
+            output = hidden + output if self.residual and output is not None else hidden
             states.append(state)
         return torch.stack(states, dim=2)
 
@@ -235,12 +239,11 @@ class RecurrentDecoder(nn.Module):
         self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState, reader: Reader
     ) -> Float[Tensor, "batch time hidden"]:
         """All queries, where no step of the recurrence waits for a context."""
-        inputs = embedded
+        outputs = embedded
         if self.fixed_enters_step:
-            inputs = torch.cat([embedded, reader(embedded)[0]], dim=-1)
-        outputs = None
+            outputs = torch.cat([embedded, reader(embedded)[0]], dim=-1)
         for depth, (layer, start) in enumerate(zip(self.layers, state.recurrent.squeeze(1).unbind(1), strict=True)):
-            hidden = layer.unroll(inputs if outputs is None else self.dropout(outputs), start)
+            hidden = layer.unroll(self.dropout(outputs) if depth > 0 else outputs, start)
             outputs = hidden + outputs if self.residual and depth > 0 else hidden
         if self.query == "current":
             return outputs

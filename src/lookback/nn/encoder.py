@@ -1,5 +1,8 @@
 """The encoder: source words in, a Memory out."""
 
+from collections.abc import Sequence
+from typing import cast
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -12,10 +15,10 @@ DIRECTIONS = {"both": (False, True), "forward": (False,), "backward": (True,)}
 
 
 class RecurrentEncoder(nn.Module):
-    """A stack of recurrent layers over the source (Bahdanau et al. 2015, App. A.2.1, where it has one layer and both directions).
+    """A stack of recurrent layers over the source; one layer in both directions is Bahdanau et al. 2015, App. A.2.1.
 
-    direction: ``both``; ``forward``; or ``backward``, which reads x_S … x_1: the reversed source of Sutskever et al. 2014.
-        States are always given in the order of the source, so an alignment means the same whatever the direction.
+    direction: ``both``; ``forward``; or ``backward``, which reads x_S … x_1: the reversed source of Sutskever et al.
+        2014. States are always given in the order of the source, so an alignment means the same whatever the direction.
     residual: layer l > 1 adds its input to its output (Wu et al. 2016, eq. 4): s^l = RNN^l(s^{l-1}) + s^{l-1}.
     dropout: share of values dropped from the input of each layer, in training.
 
@@ -42,20 +45,21 @@ class RecurrentEncoder(nn.Module):
         self.residual = residual
         self.memory_size = hidden_size * len(self.reversals)
         self.embedding = nn.Embedding(vocabulary_size, embedding_size, padding_idx=PAD)
-        self.layers = nn.ModuleList(
+        stack = nn.ModuleList(
             nn.ModuleList(
                 Recurrence(embedding_size if layer == 0 else self.memory_size, hidden_size, cell)
                 for _ in self.reversals
             )
             for layer in range(layers)
         )
+        self.layers = cast(Sequence[Sequence[Recurrence]], stack)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]) -> Memory:
         """Encode padded sentences of true ``lengths`` (≥ 1, end mark included).
 
-        One-way kernels with the reversal done by a gather give what packed sequences give, at a fraction of their time on
-        the CPU: padding stands after the sentence in either reading order, so no real position ever sees it.
+        One-way kernels with the reversal done by a gather give what packed sequences give, at a fraction of their time
+        on the CPU: padding stands after the sentence in either reading order, so no real position ever sees it.
         """
         mask = length_mask(lengths, source.shape[1])
         backward = _reversal(lengths, source.shape[1])

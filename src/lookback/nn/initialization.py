@@ -11,8 +11,8 @@ def initialize(model: nn.Module, deviation: float = 0.01, attention_deviation: f
     """Set every parameter of ``model`` from the torch seed.
 
     Recurrent matrices are orthogonal, one a gate; the additive attention's two matrices are normal with
-    ``attention_deviation`` and its v is 0, so that attention starts even over the source; every other matrix is normal with
-    ``deviation``; biases are 0.
+    ``attention_deviation`` and its v is 0, so that attention starts even over the source; every other matrix is normal
+    with ``deviation``; biases are 0.
     """
     with torch.no_grad():
         for parameter in model.parameters():
@@ -22,7 +22,8 @@ def initialize(model: nn.Module, deviation: float = 0.01, attention_deviation: f
                 nn.init.zeros_(parameter)
         for module in model.modules():
             if isinstance(module, Recurrence):
-                for gate in module.network.weight_hh_l0.split(module.hidden_size):
+                _, recurrent, _, _ = module.network.all_weights[0]
+                for gate in recurrent.split(module.hidden_size):
                     nn.init.orthogonal_(gate)
             elif isinstance(module, AdditiveAttention):
                 nn.init.normal_(module.from_query.weight, std=attention_deviation)

@@ -1,9 +1,9 @@
 """The loss of a large vocabulary without its logits: projection and cross-entropy by chunks of rows.
 
 B·T·V logits are by far the largest tensor of a training step. Here one chunk of them lives at a time: its loss and its
-gradient (softmax − target, in closed form) are taken at once in the forward pass, and only the gradients of the inputs are
-kept. ``torch.nn.functional.linear_cross_entropy`` does the like in newer releases, but gives no unsmoothed loss beside the
-smoothed one, which perplexity needs.
+gradient (softmax − target, in closed form) are taken at once in the forward pass, and only the gradients of the inputs
+are kept. ``torch.nn.functional.linear_cross_entropy`` does the like in newer releases, but gives no unsmoothed loss
+beside the smoothed one, which perplexity needs.
 """
 
 from typing import Any, NamedTuple

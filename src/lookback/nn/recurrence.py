@@ -1,8 +1,8 @@
 """One layer of a gated recurrent network, read in one direction: the part that encoder and decoder share.
 
-A state is one tensor whatever the cell, so nothing downstream asks which cell it is: ``h`` for a GRU, ``[h; c]`` for an LSTM.
-The weights live in ``torch.nn.GRU`` / ``torch.nn.LSTM``, whose kernels run a whole sequence at once; ``step`` applies the
-same weights to one position, from input gates that may have been computed for all positions beforehand.
+A state is one tensor whatever the cell, so nothing downstream asks which cell it is: ``h`` for a GRU, ``[h; c]`` for an
+LSTM. The weights live in ``torch.nn.GRU`` / ``torch.nn.LSTM``, whose kernels run a whole sequence at once; ``step``
+applies the same weights to one position, from input gates that may have been computed for all positions beforehand.
 """
 
 import torch
@@ -27,7 +27,7 @@ class Recurrence(nn.Module):
         self.cell = cell
         self.hidden_size = hidden_size
         self.state_size = hidden_size if cell == "gru" else 2 * hidden_size
-        kind = nn.GRU if cell == "gru" else nn.LSTM
+        kind: type[nn.GRU] | type[nn.LSTM] = nn.GRU if cell == "gru" else nn.LSTM
         self.network = kind(input_size, hidden_size, batch_first=True)
 
     def hidden(self, state: Float[Tensor, "*batch state"]) -> Float[Tensor, "*batch hidden"]:
@@ -48,15 +48,16 @@ class Recurrence(nn.Module):
         self, inputs: Float[Tensor, "*batch part"], first: int = 0, bias: bool = True
     ) -> Float[Tensor, "*batch gates"]:
         """What ``inputs`` add to the gates, where they are columns ``first …`` of x_t. The bias is to be added once."""
-        weight = self.network.weight_ih_l0[:, first : first + inputs.shape[-1]]
-        return F.linear(inputs, weight, self.network.bias_ih_l0 if bias else None)
+        weight, _, offset, _ = self.network.all_weights[0]
+        return F.linear(inputs, weight[:, first : first + inputs.shape[-1]], offset if bias else None)
 
     def step(
         self, gates: Float[Tensor, "*batch gates"], state: Float[Tensor, "*batch state"]
     ) -> Float[Tensor, "*batch state"]:
         """The state after one position whose input adds ``gates`` (of all parts of x_t, summed)."""
         h = self.hidden(state)
-        recurrent = F.linear(h, self.network.weight_hh_l0, self.network.bias_hh_l0)
+        _, weight, _, offset = self.network.all_weights[0]
+        recurrent = F.linear(h, weight, offset)
         if self.cell == "gru":
             # r, z = σ(W x + U h);  n = tanh(W_n x + r ∘ (U_n h));  h' = n + z ∘ (h − n)
             size = 2 * self.hidden_size

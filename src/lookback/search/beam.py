@@ -79,7 +79,7 @@ class BeamSearch:
 
 
 class _History:
-    """Back-pointers of a search: a word and its origin a slot and step, so that no token list is copied while searching."""
+    """Back-pointers of a search: a word and its origin a slot and step, so that searching copies no token lists."""
 
     def __init__(self, lengths: list[int], rule: LengthRule) -> None:
         self.lengths = lengths
@@ -89,7 +89,7 @@ class _History:
         self.finished: list[list[tuple[int, int, float, bool]]] = [[] for _ in lengths]
 
     def extend(self, origin: Int[Tensor, "batch n"], words: Int[Tensor, "batch n"], weights: Tensor) -> None:
-        """Slot k of this step is slot ``origin[k]`` of the step before plus ``words[k]``; ``weights`` are by the slots before."""
+        """Slot k is now the former slot ``origin[k]`` plus ``words[k]``; ``weights`` are by the former slots."""
         self.steps.append((origin, words, weights))
 
     def finish(self, sentence: int, step: int, slot: int, log_probability: float) -> None:

@@ -17,7 +17,7 @@ def force(
     target: Int[Tensor, "batch target"],
     length_normalization: float = 1.0,
 ) -> list[Hypothesis]:
-    """The hypothesis that each target ``<s> w_1 … w_T </s>`` (padded) is: what a search would have returned had it found it."""
+    """The hypothesis that each target ``<s> w_1 … w_T </s>`` (padded) is: what a search that found it would return."""
     scores, weights = model.score(source, lengths, target)
     rule = LengthRule(length_normalization=length_normalization)
     hypotheses = []
