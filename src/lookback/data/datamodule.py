@@ -21,6 +21,7 @@ from lookback.data.filtering import filter_pairs
 from lookback.data.progress import step
 from lookback.data.tokenizer import Tokenizer, train_word_tokenizer
 from lookback.errors import InputError
+from lookback.symbols import SYMBOLS
 
 if TYPE_CHECKING:
     import datasets
@@ -62,9 +63,15 @@ class TranslationData(lightning.LightningDataModule):
         target_tokenizer: Tokenizer | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (("batch_size", batch_size), ("evaluation_batch_size", evaluation_batch_size)):
+        for name, value in (
+            ("min_frequency", min_frequency),
+            ("batch_size", batch_size),
+            ("evaluation_batch_size", evaluation_batch_size),
+        ):
             if value < 1:
                 raise ValueError(f"{name}: {value}, expected 1 or more")
+        if vocabulary_size <= len(SYMBOLS):
+            raise ValueError(f"vocabulary_size: {vocabulary_size}, expected more than {len(SYMBOLS)} (the symbols)")
         if batch_unit not in BATCH_UNITS:
             raise ValueError(f"batch_unit: {batch_unit!r}, expected one of {', '.join(BATCH_UNITS)}")
         self.corpus = corpus

@@ -14,6 +14,9 @@ def initialize(model: nn.Module, deviation: float = 0.01, attention_deviation: f
     ``attention_deviation`` and its v is 0, so that attention starts even over the source; every other matrix is normal
     with ``deviation``; biases are 0.
     """
+    for name, value in (("deviation", deviation), ("attention_deviation", attention_deviation)):
+        if value < 0:
+            raise ValueError(f"{name}={value}: expected 0 or more")
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:

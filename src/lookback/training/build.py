@@ -41,7 +41,8 @@ def build_model(config: DictConfig, source_vocabulary: int, target_vocabulary: i
         config.decoder, vocabulary_size=target_vocabulary, attention=attention, init_size=config.encoder.hidden_size
     )
     model = Seq2Seq(encoder, decoder)
-    initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
+    with settings("initialization"):
+        initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
     return model
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import lightning
 import torch
+from lightning.pytorch.plugins.precision import Precision
+from lightning.pytorch.utilities.enums import GradClipAlgorithmType
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 from torch.optim import Optimizer
@@ -48,6 +50,8 @@ class TranslationModule(lightning.LightningModule):
         super().__init__()
         if not 0 <= label_smoothing < 1:
             raise ValueError(f"label_smoothing={label_smoothing}: expected 0 up to 1")
+        if validation_sentences < 1:
+            raise ValueError(f"validation_sentences={validation_sentences}: expected 1 or more")
         self.model = model
         self.optimizer = optimizer
         self.schedule = schedule
@@ -75,14 +79,29 @@ class TranslationModule(lightning.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
 
-    def on_train_epoch_start(self) -> None:
-        # dropout is a function of seed and epoch alone, so that a resumed run repeats an uninterrupted one
-        torch.manual_seed(self.config["seed"] * 1_000_003 + self.current_epoch)
+    def on_train_batch_start(self, batch: Batch, batch_index: int) -> None:
+        # dropout depends on the seed and the batch's number alone, so that a resumed run repeats an uninterrupted one
+        number = self.current_epoch * int(self.trainer.num_training_batches) + batch_index
+        torch.manual_seed(self.config["seed"] * 1_000_003 + number)
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         result = self.model(batch.source, batch.source_length, batch.target, self.label_smoothing)
         self.log("train/loss", (result.nll / result.tokens).detach(), batch_size=result.tokens)
         return result.loss / result.tokens
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        plugin = self.trainer.precision_plugin
+        if plugin.precision == "bf16-mixed" and gradient_clip_val:
+            # Lightning refuses to clip for a fused optimizer in mixed precision, but only float16 scales its gradients
+            algorithm = GradClipAlgorithmType(gradient_clip_algorithm or "norm")
+            Precision.clip_gradients(plugin, optimizer, gradient_clip_val, algorithm)
+        else:
+            self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
         result = self.model(batch.source, batch.source_length, batch.target)

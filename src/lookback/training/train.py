@@ -11,6 +11,7 @@ from lightning.pytorch.loggers import WandbLogger
 from omegaconf import DictConfig, OmegaConf
 
 from lookback.data import TranslationData
+from lookback.errors import InputError
 from lookback.training.build import build_data, build_module
 from lookback.training.callbacks import AlignmentSnapshots, Cost, PlainProgress, in_terminal
 from lookback.training.metrics_log import MetricsLog
@@ -19,6 +20,8 @@ from lookback.training.quiet import quiet
 from lookback.training.run_directory import RunDirectory
 from lookback.training.test import print_results, test
 from lookback.training.tracking import finish, log_length_curve
+
+MATMUL_PRECISIONS = ("highest", "high", "medium")
 
 
 def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
@@ -39,6 +42,10 @@ def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
 
 def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     quiet()
+    if not isinstance(config.seed, int) or config.seed < 0:
+        raise InputError(f"seed={config.seed!r}: expected a whole number, 0 or more")
+    if config.matmul_precision not in MATMUL_PRECISIONS:
+        raise InputError(f"matmul_precision={config.matmul_precision}: expected one of {', '.join(MATMUL_PRECISIONS)}")
     lightning.seed_everything(config.seed, verbose=False)
     container = OmegaConf.to_container(config, resolve=True)
     resumed = run.last.is_file()
@@ -66,9 +73,10 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     for logger in loggers:
         logger.log_hyperparams(container)
     if resumed:
-        step = run.checkpoint(run.last)["global_step"]
-        metrics.resume(step)
-        print(f"going on from {run.last} (update {step:,})", flush=True)
+        checkpoint = run.checkpoint(run.last)
+        _check_same(checkpoint["config"], container, run)
+        metrics.resume(checkpoint["global_step"])
+        print(f"going on from {run.last} (update {checkpoint['global_step']:,})", flush=True)
     torch.set_float32_matmul_precision(config.matmul_precision)
     try:
         trainer.fit(module, datamodule=data, ckpt_path=run.last if resumed else None, weights_only=True)
@@ -97,6 +105,16 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     print_results(record)
     print(f"results: {run.path}", flush=True)
     return record
+
+
+def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) -> None:
+    """A training goes on with the network and the data that it began with."""
+    for key in ("attention", "encoder", "decoder", "data", "tokenizer", "seed"):
+        if before.get(key) != now[key]:
+            raise InputError(
+                f"{run.path}: holds a run with {key}={before.get(key)}, which cannot go on with {key}={now[key]}; "
+                "expected the same values, or another directory"
+            )
 
 
 def describe(config: DictConfig, data: TranslationData, module: TranslationModule) -> None:

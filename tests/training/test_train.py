@@ -1,0 +1,237 @@
+"""Whole small trainings: what Lightning is asked for happens, and what a run leaves is what it says."""
+
+import csv
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lightning
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from lookback.errors import InputError
+from lookback.training.build import build_data, build_module
+from lookback.training.run_directory import RunDirectory
+from lookback.training.trained import Trained
+from running import compose, numbers, run
+
+
+def metrics(directory: Path) -> list[dict[str, str]]:
+    with (directory / "metrics.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def validations(directory: Path, name: str) -> list[float]:
+    return [float(row[name]) for row in metrics(directory) if row[name]]
+
+
+def first_weights(directory: Path, *overrides: str) -> dict[str, torch.Tensor]:
+    """The weights that a run starts with."""
+    config = compose(directory, *overrides)
+    lightning.seed_everything(config.seed, verbose=False)
+    data = build_data(config)
+    data.setup()
+    container = OmegaConf.to_container(config, resolve=True)
+    module = build_module(config, container, data.source_tokenizer, data.target_tokenizer, "none")
+    return {name: value.clone() for name, value in module.state_dict().items()}
+
+
+def test_a_run_directory_holds_what_the_design_says(finished: Path) -> None:
+    expected = {
+        "checkpoints/best.ckpt",
+        "checkpoints/last.ckpt",
+        "metrics.csv",
+        "status.json",
+        "test/alignments.npz",
+        "test/predictions.jsonl",
+        "test/results.json",
+        "test/segments.npz",
+        "tokenizer/source.json",
+        "tokenizer/target.json",
+    }
+    assert {path.relative_to(finished).as_posix() for path in finished.rglob("*") if path.is_file()} == expected
+    assert json.loads((finished / "status.json").read_text())["status"] == "finished"
+
+
+def test_a_checkpoint_is_tensors_and_plain_containers(finished: Path, grammar_cache: str) -> None:
+    def plain(value: Any) -> bool:
+        if isinstance(value, dict):
+            return all(type(key) in (str, int) and plain(part) for key, part in value.items())
+        if isinstance(value, (list, tuple)):
+            return all(map(plain, value))
+        return value is None or type(value) in (bool, int, float, str)
+
+    for name in ("best", "last"):
+        checkpoint = torch.load(finished / "checkpoints" / f"{name}.ckpt", weights_only=True)
+        config = checkpoint["config"]
+        assert type(config) is dict
+        assert plain(config)
+        assert config["label_smoothing"] == 0.1
+        assert config["names"] == {"attention": "bahdanau", "data": "grammar"}
+
+
+def test_a_run_that_validates_every_other_epoch(tmp_path: Path, grammar_cache: str) -> None:
+    run(tmp_path, grammar_cache, "trainer.max_epochs=3", "trainer.check_val_every_n_epoch=2")
+    assert len(validations(tmp_path, "validation/bleu")) == 1
+    assert RunDirectory(tmp_path).checkpoint(RunDirectory(tmp_path).last)["epoch"] == 2
+
+
+@pytest.mark.parametrize(("monitor", "mode"), [("validation/perplexity", "min"), ("validation/bleu", "max")])
+def test_best_is_the_best_of_what_is_monitored(tmp_path: Path, grammar_cache: str, monitor: str, mode: str) -> None:
+    # so high a rate that neither metric only improves
+    run(
+        tmp_path,
+        grammar_cache,
+        "trainer.max_epochs=6",
+        "optimizer.lr=0.3",
+        "trainer.gradient_clip_val=null",
+        f"callbacks.checkpoint.monitor={monitor}",
+        f"callbacks.checkpoint.mode={mode}",
+    )
+    values = validations(tmp_path, monitor)
+    assert len(values) == 6
+    best = values.index(min(values) if mode == "min" else max(values))
+    assert RunDirectory(tmp_path).checkpoint()["epoch"] == best
+    assert RunDirectory(tmp_path).checkpoint(RunDirectory(tmp_path).last)["epoch"] == 5
+    assert best < 5
+
+
+def test_early_stopping_waits_for_its_patience(tmp_path: Path, grammar_cache: str) -> None:
+    record = run(
+        tmp_path,
+        grammar_cache,
+        "callbacks=early_stopping",
+        "callbacks.early_stopping.patience=2",
+        "optimizer.lr=1e-12",
+        "trainer.max_epochs=10",
+    )
+    assert len(validations(tmp_path, "validation/bleu")) == 3
+    assert record["cost"]["updates"] == 9
+
+
+def test_gradients_are_clipped(tmp_path: Path, grammar_cache: str) -> None:
+    """A step of plain gradient descent at rate 1 is as long as the clipped gradient."""
+    options = (grammar_cache, "optimizer=sgd", "scheduler=constant", "trainer.max_steps=1")
+    first = first_weights(tmp_path, *options)
+    for name, clip in (("clipped", "0.001"), ("free", "null")):
+        run(tmp_path / name, *options, f"trainer.gradient_clip_val={clip}")
+    steps = {}
+    for name in ("clipped", "free"):
+        last = RunDirectory(tmp_path / name).checkpoint()["state_dict"]
+        steps[name] = torch.cat([(last[key] - first[key]).double().flatten() for key in first])
+    assert float(steps["clipped"].norm()) == pytest.approx(1e-3, rel=1e-2)
+    assert float(steps["free"].norm()) > 2e-3
+    assert torch.cosine_similarity(steps["clipped"], steps["free"], dim=0) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_bfloat16_trains_and_keeps_float32_weights(tmp_path: Path, grammar_cache: str) -> None:
+    record = run(tmp_path / "half", grammar_cache, "trainer.precision=bf16-mixed", "trainer.max_epochs=2")
+    full = run(tmp_path / "full", grammar_cache, "trainer.max_epochs=2")
+    assert record["perplexity"] == pytest.approx(full["perplexity"], rel=0.05)
+    assert record["perplexity"] != full["perplexity"]
+    checkpoint = RunDirectory(tmp_path / "half").checkpoint()
+    assert {tensor.dtype for tensor in checkpoint["state_dict"].values()} == {torch.float32}
+
+
+def test_tied_embeddings_stay_one_matrix(tmp_path: Path, grammar_cache: str) -> None:
+    tied = run(tmp_path / "tied", grammar_cache, "decoder.tie_embeddings=true")
+    free = run(tmp_path / "free", grammar_cache)
+    decoder = Trained.load(tmp_path / "tied").module.model.decoder
+    assert decoder.vocabulary.weight is decoder.embedding.weight
+    assert free["cost"]["parameters"] - tied["cost"]["parameters"] == decoder.embedding.weight.numel()
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adadelta", "sgd"])
+def test_the_rate_is_the_schedules(tmp_path: Path, grammar_cache: str, optimizer: str) -> None:
+    options = (f"optimizer={optimizer}", "optimizer.lr=0.125", "scheduler.start=0.5", "scheduler.halvings=3")
+    watch = "+callbacks.rate._target_=lightning.pytorch.callbacks.LearningRateMonitor"
+    run(tmp_path, grammar_cache, *options, "trainer.max_epochs=4", watch)
+    (name,) = {name for row in metrics(tmp_path) for name in row if name.startswith("lr-")}
+    assert validations(tmp_path, name) == [0.125] * 6 + [0.0625] * 2 + [0.03125] * 2 + [0.015625] * 2
+
+
+def test_the_same_seed_gives_the_same_run_and_another_does_not(tmp_path: Path, grammar_cache: str) -> None:
+    one, two, other = (
+        run(tmp_path / name, grammar_cache, "encoder.dropout=0.2", f"seed={seed}")
+        for name, seed in (("one", 5), ("two", 5), ("other", 6))
+    )
+    assert numbers(one) == numbers(two)
+    assert (tmp_path / "one" / "metrics.csv").read_bytes() == (tmp_path / "two" / "metrics.csv").read_bytes()
+    assert one["perplexity"] != other["perplexity"]
+    assert one["data_fingerprint"] == other["data_fingerprint"]
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Lightning ignores further interrupts after the first: give them back."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("scheduler", ["luong", "plateau"])
+@pytest.mark.parametrize("update", [3, 5])
+def test_a_resumed_run_ends_as_one_that_never_stopped(
+    tmp_path: Path, grammar_cache: str, interrupts: None, scheduler: str, update: int
+) -> None:
+    """Stopped at the end of the first of three epochs, or in the middle of the second."""
+    options = (
+        grammar_cache,
+        "trainer.max_epochs=3",
+        "encoder.dropout=0.2",
+        "decoder.dropout=0.2",
+        "optimizer.lr=0.02",
+        f"scheduler={scheduler}",
+    )
+    whole = run(tmp_path / "whole", *options)
+    stop = f"+callbacks.interrupt={{_target_: running.Interrupt, update: {update}}}"
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", *options, stop)
+    assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "interrupted"
+    assert not (tmp_path / "parts" / "test" / "results.json").exists()
+
+    resumed = run(tmp_path / "parts", *options)
+    assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "finished"
+    assert numbers(resumed) == numbers(whole)
+    for name in ("metrics.csv", "test/predictions.jsonl", "test/alignments.npz"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+def test_a_finished_run_started_again_only_tests_again(tmp_path: Path, grammar_cache: str) -> None:
+    once = run(tmp_path, grammar_cache)
+    assert numbers(run(tmp_path, grammar_cache)) == numbers(once)
+
+
+def test_another_network_does_not_go_on_from_a_checkpoint(tmp_path: Path, grammar_cache: str) -> None:
+    run(tmp_path, grammar_cache)
+    with pytest.raises(InputError, match=r"attention=.*AdditiveAttention.*attention=.*FixedContext"):
+        run(tmp_path, grammar_cache, "attention=none", "trainer.max_epochs=2")
+
+
+@pytest.mark.parametrize(
+    ("override", "named"),
+    [
+        ("batch.unit=words", r"batch_unit: 'words', expected one of sentences, tokens"),
+        ("optimizer.lr=-1", r"optimizer: Invalid learning rate: -1"),
+        ("scheduler.start=2", r"scheduler: start=2: expected"),
+        ("label_smoothing=-1", r"label_smoothing=-1: expected"),
+        ("seed=one", r"seed='one': expected a whole number"),
+        ("seed=-1", r"seed=-1: expected a whole number"),
+        ("trainer.max_epochs=-1", r"trainer: no end is set"),
+        ("matmul_precision=low", r"matmul_precision"),
+        ("initialization.deviation=-1", r"initialization"),
+        ("tokenizer.vocabulary_size=4", r"vocabulary_size: 4, expected more"),
+        ("validation_sentences=0", r"validation_sentences=0: expected 1 or more"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_and_recorded(
+    tmp_path: Path, grammar_cache: str, override: str, named: str
+) -> None:
+    with pytest.raises(InputError, match=named):
+        run(tmp_path, grammar_cache, override)
+    status = json.loads((tmp_path / "status.json").read_text())
+    assert status["status"] == "failed"
+    assert "\n" not in status["reason"]
