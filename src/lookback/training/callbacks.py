@@ -16,6 +16,7 @@ from lookback.evaluation import atomic_write
 from lookback.evaluation.length_curve import BOUNDS
 from lookback.search import force
 from lookback.symbols import PAD
+from lookback.training import peak_memory
 from lookback.training.module import TranslationModule
 
 
@@ -30,6 +31,9 @@ class Cost(Callback):
         self.target_tokens = 0
         self.seconds = 0.0
         self._since: float | None = None
+
+    def on_fit_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        peak_memory.reset()
 
     def on_train_epoch_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._since = time.perf_counter()
@@ -64,7 +68,7 @@ class Cost(Callback):
             "target_tokens": self.target_tokens,
             "seconds": round(self.seconds, 3),
             "tokens_per_second": round(self.target_tokens / self.seconds, 1) if self.seconds else 0.0,
-            "peak_memory_mb": round(_peak_memory() / 1e6, 1),
+            "peak_memory_mb": round(peak_memory.peak() / 1e6, 1),
         }
 
     def state_dict(self) -> dict[str, Any]:
@@ -74,20 +78,6 @@ class Cost(Callback):
         self.updates = state_dict["updates"]
         self.target_tokens = state_dict["target_tokens"]
         self.seconds = state_dict["seconds"]
-
-
-def _peak_memory() -> int:
-    """Of the GPU where one is used, else of this process (bytes)."""
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        return torch.cuda.max_memory_allocated()
-    if sys.platform == "win32":
-        import psutil
-
-        return psutil.Process().memory_info().peak_wset
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 class PlainProgress(Callback):
