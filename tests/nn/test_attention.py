@@ -211,6 +211,13 @@ def test_dot_with_unequal_sizes_names_both_and_what_to_do():
         DotAttention(5, 8)
 
 
+def test_a_size_under_one_is_refused_by_name():
+    with pytest.raises(ValueError, match="attention_size=0: expected 1 or more"):
+        AdditiveAttention(4, 6, 0)
+    with pytest.raises(ValueError, match="query_size=0: expected 1 or more"):
+        GeneralAttention(0, 6)
+
+
 def test_shapes_are_checked_while_testing():
     memory, query = example([3, 2])
     with pytest.raises(Exception, match="query"):

@@ -118,9 +118,12 @@ class _Halve(torch.nn.Module):
     [
         ({"direction": "up"}, "direction='up': expected one of both, forward, backward"),
         ({"layers": 0}, "layers=0: expected 1 or more"),
+        ({"hidden_size": 0}, "hidden_size=0: expected 1 or more"),
+        ({"embedding_size": -1}, "embedding_size=-1: expected 1 or more"),
+        ({"dropout": 1.0}, r"dropout=1\.0: expected 0 up to 1"),
         ({"cell": "rnn"}, "cell='rnn': expected one of gru, lstm"),
     ],
 )
 def test_a_bad_argument_is_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):
-        RecurrentEncoder(10, 4, 4, **arguments)
+        RecurrentEncoder(10, **{"embedding_size": 4, "hidden_size": 4, **arguments})

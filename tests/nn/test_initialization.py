@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from lookback.nn import AdditiveAttention, Recurrence, initialize
@@ -58,3 +59,9 @@ def test_attention_starts_even_over_the_source():
     weights = model.score(source, lengths, target_batch([[5], [6, 7]]))[1]
     torch.testing.assert_close(weights[0], torch.full_like(weights[0], 1 / 4))
     torch.testing.assert_close(weights[1, :, :2], torch.full_like(weights[1, :, :2], 1 / 2))
+
+
+@pytest.mark.parametrize("name", ["deviation", "attention_deviation"])
+def test_a_negative_deviation_is_refused_by_name(name: str):
+    with pytest.raises(ValueError, match=f"^{name}=-1: expected 0 or more"):
+        initialize(Architecture().build(), **{name: -1})

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from lookback.nn.arguments import check_sizes
 from lookback.nn.memory import Memory
 
 Reader = Callable[[Tensor], tuple[Tensor, Tensor]]
@@ -31,6 +32,7 @@ class Attention(nn.Module):
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__()
+        check_sizes({"query_size": query_size, "memory_size": memory_size})
         self.query_size = query_size
         self.memory_size = memory_size
 
@@ -60,6 +62,7 @@ class AdditiveAttention(Attention):
 
     def __init__(self, query_size: int, memory_size: int, attention_size: int) -> None:
         super().__init__(query_size, memory_size)
+        check_sizes({"attention_size": attention_size})
         self.from_query = nn.Linear(query_size, attention_size, bias=False)
         self.from_memory = nn.Linear(memory_size, attention_size, bias=False)
         self.energy = nn.Linear(attention_size, 1, bias=False)

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from lookback.nn.arguments import check_dropout, check_sizes
 from lookback.nn.attention import Attention, Reader
 from lookback.nn.memory import Memory
 from lookback.nn.readout import READOUTS
@@ -82,8 +83,8 @@ class RecurrentDecoder(nn.Module):
             raise ValueError(f"query={query!r}: expected one of {', '.join(QUERIES)}")
         if readout not in READOUTS:
             raise ValueError(f"readout={readout!r}: expected one of {', '.join(READOUTS)}")
-        if layers < 1:
-            raise ValueError(f"layers={layers}: expected 1 or more")
+        check_sizes({"embedding_size": embedding_size, "readout_size": readout_size, "layers": layers})
+        check_dropout(dropout)
         if input_feeding and query != "current":
             raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")
         if tie_embeddings and readout_size != embedding_size:

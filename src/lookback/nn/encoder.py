@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from lookback.nn.arguments import check_dropout, check_sizes
 from lookback.nn.memory import Memory, length_mask
 from lookback.nn.recurrence import Recurrence
 from lookback.symbols import PAD
@@ -39,8 +40,8 @@ class RecurrentEncoder(nn.Module):
         super().__init__()
         if direction not in DIRECTIONS:
             raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}")
-        if layers < 1:
-            raise ValueError(f"layers={layers}: expected 1 or more")
+        check_sizes({"embedding_size": embedding_size, "hidden_size": hidden_size, "layers": layers})
+        check_dropout(dropout)
         self.reversals = DIRECTIONS[direction]
         self.residual = residual
         self.memory_size = hidden_size * len(self.reversals)
