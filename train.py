@@ -1,4 +1,4 @@
-"""Train and test a translator: python train.py attention=bahdanau. With -m, a sweep: python train.py -m attention=none,dot."""
+"""Train and test a translator: python train.py attention=bahdanau. A sweep: python train.py -m attention=none,dot."""
 
 import hydra
 from omegaconf import DictConfig

@@ -1,4 +1,4 @@
-"""Whole trainings inside the test process: a config composed as the command line does it, and trained in a directory."""
+"""Whole trainings inside the test process: a config composed as by the command line, and trained in a directory."""
 
 import gzip
 import time
@@ -73,6 +73,17 @@ class Interrupt(Callback):
             raise KeyboardInterrupt
 
 
+class Fault(Callback):
+    """An error of the program at the beginning of an update."""
+
+    def __init__(self, update: int) -> None:
+        self.update = update
+
+    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if trainer.global_step == self.update:
+            raise RuntimeError("on purpose")
+
+
 class SlowValidation(Callback):
     """A validation that takes its time."""
 
@@ -100,9 +111,10 @@ def grammar_cache(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def text_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Overrides that name a corpus of small text files: strings of digits, to be copied. The training files are gzipped."""
+    """Overrides that name a corpus of small text files: digits, to be copied. The training files are gzipped."""
     folder = tmp_path_factory.mktemp("text")
-    return ["data=text", "data.bleu_tokenize=none", *copy_task(folder, {"train": 40, "validation": 8, "test": 10}, 1, 6)]
+    files = copy_task(folder, {"train": 40, "validation": 8, "test": 10}, 1, 6)
+    return ["data=text", "data.bleu_tokenize=none", *files]
 
 
 def copy_task(folder: Path, pairs: dict[str, int], shortest: int, longest: int) -> list[str]:

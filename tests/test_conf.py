@@ -43,7 +43,8 @@ def test_a_command_composes_and_opens_with_how_to_type_it(command: str) -> None:
 def test_an_experiment_opens_with_its_command_and_fixes_its_seed(experiment: str, tmp_path: Path) -> None:
     package, opening, *_ = (CONF / "experiment" / f"{experiment}.yaml").read_text().splitlines()
     assert package == "# @package _global_"
-    assert opening.startswith("# python train.py") and f"experiment={experiment}" in opening
+    assert opening.startswith("# python train.py")
+    assert f"experiment={experiment}" in opening
     assert "\nseed: 1\n" in (CONF / "experiment" / f"{experiment}.yaml").read_text()
 
 
@@ -91,14 +92,14 @@ class NearestAttention(Attention):
         return -((self.from_query(query).unsqueeze(2) - keys.unsqueeze(1)) ** 2).sum(-1) / self.scale
 ''')
     (tmp_path / "conf" / "attention").mkdir(parents=True)
-    (tmp_path / "conf" / "attention" / "nearest.yaml").write_text('''
+    (tmp_path / "conf" / "attention" / "nearest.yaml").write_text("""
 # @package _global_
 attention:
   _target_: fifth.NearestAttention
   scale: 2.0
 decoder:
   query: current
-''')
+""")
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     command = [
         *(sys.executable, str(PROJECT / "train.py"), "--config-dir", str(tmp_path / "conf"), "attention=nearest"),

@@ -47,7 +47,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def resumed(arguments: list[str]) -> list[str]:
-    """``resume=DIR`` means: the overrides that DIR was started with, in DIR again. What is typed beside it comes last."""
+    """``resume=DIR`` means: what DIR was started with, in DIR again. What is typed beside it comes last."""
     resumes = [argument for argument in arguments if argument.startswith("resume=")]
     if not resumes:
         return arguments
@@ -78,7 +78,8 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
         options = [str(option) for option in error.options or ()]
-        return f"{group or 'config'}={name}: no such choice; expected one of {', '.join(options)}{_nearest(name, options)}"
+        expected = f"expected one of {', '.join(options)}{_nearest(name, options)}"
+        return f"{group or 'config'}={name}: no such choice; {expected}"
     cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
     if isinstance(cause, OmegaConfBaseException):
         parent = cause.parent_node

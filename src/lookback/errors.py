@@ -12,8 +12,8 @@ class InputError(ValueError):
 def settings(key: str = "") -> Iterator[None]:
     """Inside, values from the config are put to use: one that is refused is the user's to mend.
 
-    ``key`` names them where the message does not. Hydra's ``instantiate`` has errors of its own, which name the key; this is
-    for what it does not call itself.
+    ``key`` names them where the message does not. Hydra's ``instantiate`` has errors of its own, which name the key;
+    this is for what it does not call itself.
     """
     try:
         yield

@@ -28,7 +28,6 @@ def last(finished: Path) -> tuple[TranslationModule, TranslationData]:
     checkpoint = run.checkpoint(run.last)
     module = build_module(
         OmegaConf.create(checkpoint["config"]),
-        checkpoint["config"],
         trained.source_tokenizer,
         trained.target_tokenizer,
         "none",
@@ -114,7 +113,6 @@ def test_label_smoothing_out_of_range_is_named(finished: Path) -> None:
     with pytest.raises(ValueError, match=r"label_smoothing=1\.5: expected 0 up to 1"):
         build_module(
             OmegaConf.create({**config, "label_smoothing": 1.5}),
-            config,
             trained.source_tokenizer,
             trained.target_tokenizer,
             "none",

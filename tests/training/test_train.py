@@ -10,7 +10,6 @@ from typing import Any
 import lightning
 import pytest
 import torch
-from omegaconf import OmegaConf
 
 from lookback.errors import InputError
 from lookback.training.build import build_data, build_module
@@ -34,8 +33,7 @@ def first_weights(directory: Path, *overrides: str) -> dict[str, torch.Tensor]:
     lightning.seed_everything(config.seed, verbose=False)
     data = build_data(config)
     data.setup()
-    container = OmegaConf.to_container(config, resolve=True)
-    module = build_module(config, container, data.source_tokenizer, data.target_tokenizer, "none")
+    module = build_module(config, data.source_tokenizer, data.target_tokenizer, "none")
     return {name: value.clone() for name, value in module.state_dict().items()}
 
 

@@ -1,9 +1,9 @@
-"""From a config to the objects it names. Every key is an explicit constructor argument, so a misspelt one is an error."""
+"""From a config to the objects it names. Every key is an explicit constructor argument: a misspelt one is an error."""
 
 from typing import Any
 
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from lookback.data import Corpus, Tokenizer, TranslationData
 from lookback.errors import settings
@@ -47,13 +47,9 @@ def build_model(config: DictConfig, source_vocabulary: int, target_vocabulary: i
 
 
 def build_module(
-    config: DictConfig,
-    container: dict[str, Any],
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
-    bleu_tokenize: str,
+    config: DictConfig, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, bleu_tokenize: str
 ) -> TranslationModule:
-    """The network with all that trains, validates and tests it; ``container`` is the resolved config, plain containers."""
+    """The network with all that trains, validates and tests it."""
     model = build_model(config, len(source_tokenizer), len(target_tokenizer))
     optimizer, schedule = instantiate(config.optimizer), instantiate(config.scheduler)
     search = instantiate(config.search)
@@ -68,5 +64,12 @@ def build_module(
             bleu_tokenize=bleu_tokenize,
             validation_sentences=config.validation_sentences,
             label_smoothing=config.label_smoothing,
-            config=container,
+            config=plain(config),
         )
+
+
+def plain(config: DictConfig) -> dict[str, Any]:
+    """The config resolved, in plain containers: what checkpoints and trackers hold."""
+    container = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(container, dict)
+    return {str(key): value for key, value in container.items()}

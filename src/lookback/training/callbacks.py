@@ -17,11 +17,11 @@ from lookback.evaluation.length_curve import BOUNDS
 from lookback.search import force
 from lookback.symbols import PAD
 from lookback.training import peak_memory
-from lookback.training.module import TranslationModule
+from lookback.training.module import TranslationModule, data_of
 
 
 class Cost(Callback):
-    """Counts what a training costs: updates, target tokens (end marks included), seconds of training steps, peak memory.
+    """Counts what a training costs: updates, target tokens with end marks, seconds of training steps, peak memory.
 
     Validation is not in the seconds. The counts go on where a resumed run left off.
     """
@@ -120,7 +120,7 @@ class PlainProgress(Callback):
         )
 
     def on_test_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        _say(f"translating the test set: {len(trainer.datamodule.texts('test')):,} sentences")
+        _say(f"translating the test set: {len(data_of(trainer).texts('test')):,} sentences")
 
 
 def in_terminal() -> bool:
@@ -131,10 +131,10 @@ def in_terminal() -> bool:
 class AlignmentSnapshots(Callback):
     """Where the model looks when it is made to write the reference, for a fixed sample of the test set, epoch by epoch.
 
-    The sample is stratified: the first ``per_bucket`` sentences of each length bucket, in the test set's order. Written to
-    ``path`` (test/alignments.npz) after each validation:
+    The sample is stratified: the first ``per_bucket`` sentences of each length bucket, in the test set's order. Written
+    to ``path`` (test/alignments.npz) after each validation:
 
-        ids, source, target     (sentences,) row in the test set; the model's own tokens, words it does not know as <unk>
+        ids, source, target     (sentences,) row in the test set; the model's own tokens, unknown words as <unk>
         epochs                  (epochs,) epochs of training behind each snapshot
         offsets, rows, columns  (sentences,) sentence i is weights[e, offsets[i]:][: rows[i] · columns[i]], row-major
         weights                 (epochs, cells) float16: a row a target token, a column a source token, end marks last
@@ -148,10 +148,11 @@ class AlignmentSnapshots(Callback):
         self.epochs: list[int] = []
         self.weights: list[torch.Tensor] = []
 
-    def on_validation_end(self, trainer: lightning.Trainer, module: TranslationModule) -> None:
+    def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         if trainer.sanity_checking:
             return
-        data = trainer.datamodule
+        assert isinstance(module, TranslationModule)
+        data = data_of(trainer)
         texts = data.texts("test")
         ids = stratified_sample([len(text.split()) for text in texts["source"]], self.per_bucket)
         batch = data.test_dataloader().dataset[np.array(ids)].to(module.device)
@@ -159,12 +160,13 @@ class AlignmentSnapshots(Callback):
         self.epochs.append(trainer.current_epoch + 1)
         self.weights.append(torch.cat([best.alignment.flatten() for best in found]).to(torch.float16))
         shapes = np.array([best.alignment.shape for best in found])
+        sources = [row[: columns - 1] for row, columns in zip(batch.source.tolist(), shapes[:, 1], strict=True)]
         cells = shapes.prod(axis=1)
         with atomic_write(self.path) as file:
             np.savez_compressed(
                 file,
                 ids=np.array(ids),
-                source=np.array([module.source_tokenizer.decode(row[: n - 1]) for row, n in _rows(batch.source, shapes[:, 1])]),
+                source=np.array([module.source_tokenizer.decode(words) for words in sources]),
                 target=np.array([module.target_tokenizer.decode(best.tokens) for best in found]),
                 epochs=np.array(self.epochs),
                 offsets=np.cumsum(cells) - cells,
@@ -185,10 +187,6 @@ def stratified_sample(lengths: list[int], per_bucket: int) -> list[int]:
     """Rows of the first ``per_bucket`` sentences in each length bucket, shortest bucket first."""
     buckets = np.searchsorted(np.array(BOUNDS), np.array(lengths), side="left")
     return [int(row) for bucket in np.unique(buckets) for row in np.flatnonzero(buckets == bucket)[:per_bucket]]
-
-
-def _rows(source: torch.Tensor, lengths: np.ndarray) -> list[tuple[list[int], int]]:
-    return list(zip(source.tolist(), lengths.tolist(), strict=True))
 
 
 def _minutes(seconds: float) -> str:

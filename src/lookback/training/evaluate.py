@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from lookback.data import TextCorpus
-from lookback.errors import InputError
+from lookback.errors import InputError, settings
 from lookback.evaluation import COST, read_results
 from lookback.training.build import build_data
 from lookback.training.quiet import quiet
@@ -17,18 +17,20 @@ from lookback.training.trained import Trained
 
 
 def evaluate(config: DictConfig) -> dict[str, Any]:
-    """Test ``config.run``; what results.json holds. Written to a directory of its own: the run's test/ stays as it is."""
+    """Test ``config.run``; what results.json holds. It has a directory of its own: the run's test/ stays as it is."""
     quiet()
     trained = Trained.load(config.run)
     files = config.data.test
     if (files.source is None) != (files.target is None):
         missing = "source" if files.source is None else "target"
-        raise InputError(f"data.test.{missing}: not given; expected both data.test.source and data.test.target, or neither")
+        expected = "expected both data.test.source and data.test.target, or neither"
+        raise InputError(f"data.test.{missing}: not given; {expected}")
     if files.source is None:
         corpus, name = instantiate(trained.config.data), trained.config.names.data
     else:
         nothing = {"source": None, "target": None}
-        corpus = TextCorpus(nothing, nothing, dict(files), None, config.data.bleu_tokenize, limit=None)
+        with settings("data"):
+            corpus = TextCorpus(nothing, nothing, dict(files), None, config.data.bleu_tokenize, limit=None)
         name = "text"
     data = build_data(trained.config, corpus, trained.source_tokenizer, trained.target_tokenizer)
     if config.search is not None:

@@ -15,8 +15,8 @@ from lookback.evaluation import atomic_write
 class MetricsLog(Logger):
     """Collects what Lightning logs and writes it whole at each save, so that the file is never half a file.
 
-    Metrics that are logged at one step share a row. Rows of an earlier, interrupted part of the same run are kept up to the
-    step from which it resumes (Lightning's own CSVLogger would delete them).
+    Metrics that are logged at one step share a row. Rows of an earlier, interrupted part of the same run are kept up to
+    the step from which it resumes (Lightning's own CSVLogger would delete them).
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -29,8 +29,8 @@ class MetricsLog(Logger):
         if self.path.is_file():
             with self.path.open(newline="") as file:
                 for row in csv.DictReader(file):
-                    if int(row["step"]) <= step:
-                        self.rows[int(row["step"])] = {name: value for name, value in row.items() if value and name != "step"}
+                    if (at := int(row.pop("step"))) <= step:
+                        self.rows[at] = {name: value for name, value in row.items() if value}
 
     @property
     def name(self) -> str:

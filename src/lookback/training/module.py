@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torchmetrics import MeanMetric
 
-from lookback.data import Batch, Tokenizer
+from lookback.data import Batch, Tokenizer, TranslationData
 from lookback.errors import InputError, settings
 from lookback.evaluation.predictions import Prediction
 from lookback.nn import Seq2Seq
@@ -22,10 +22,11 @@ from lookback.training.metrics import CorpusBleu
 
 
 class TranslationModule(lightning.LightningModule):
-    """Trains a ``Seq2Seq`` on token cross-entropy; validates by perplexity and by BLEU of a fixed sample; tests by a search.
+    """Trains a ``Seq2Seq`` on token cross-entropy, validates by perplexity and by BLEU of a fixed sample, and tests.
 
     optimizer: gives an optimizer of the parameters.
-    schedule: gives a learning-rate schedule of the optimizer and the total number of updates (lookback.training.schedules).
+    schedule: gives a learning-rate schedule of the optimizer and the total number of updates, as
+        ``lookback.training.schedules`` do.
     search: what decodes the test set; validation decodes greedily, the first ``validation_sentences`` pairs.
     bleu_tokenize: sacrebleu's tokenizer for this corpus.
     label_smoothing: ε of the training loss; perplexity is always of the unsmoothed one.
@@ -74,7 +75,8 @@ class TranslationModule(lightning.LightningModule):
         with settings("optimizer"):
             optimizer = self.optimizer(self.model.parameters())
         with settings("scheduler"):
-            return {"optimizer": optimizer, "lr_scheduler": self.schedule(optimizer, int(total))}
+            schedule = self.schedule(optimizer, int(total))
+        return {"optimizer": optimizer, "lr_scheduler": schedule}  # type: ignore[return-value]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
@@ -109,7 +111,7 @@ class TranslationModule(lightning.LightningModule):
         sample = batch.ids < self.validation_sentences
         if sample.any():
             found = self.validation_search(self.model, batch.source[sample], batch.source_length[sample])
-            texts = self.trainer.datamodule.texts("validation")
+            texts = data_of(self.trainer).texts("validation")
             references = [texts[int(i)]["target"] for i in batch.ids[sample]]
             self.validation_bleu.update([self.target_tokenizer.decode(best[0].tokens) for best in found], references)
 
@@ -128,7 +130,7 @@ class TranslationModule(lightning.LightningModule):
     def test_step(self, batch: Batch, batch_index: int) -> None:
         result = self.model(batch.source, batch.source_length, batch.target)
         self.test_loss.update(result.nll / result.tokens, weight=result.tokens)
-        texts = self.trainer.datamodule.texts("test")
+        texts = data_of(self.trainer).texts("test")
         found = self.search(self.model, batch.source, batch.source_length)
         for i, (best, *_) in zip(batch.ids.tolist(), found, strict=True):
             # by id: a sentence that a sampler served twice is counted once
@@ -141,3 +143,8 @@ class TranslationModule(lightning.LightningModule):
                 source_length=len(texts[i]["source"].split()),
                 truncated=best.truncated,
             )
+
+
+def data_of(trainer: lightning.Trainer) -> TranslationData:
+    """The data that a trainer was given, which Lightning does not declare."""
+    return trainer.datamodule  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
 """A run directory: the only thing that training leaves behind and that translation, evaluation and reports read.
 
-    .hydra/config.yaml   the composed config          checkpoints/{best,last}.ckpt   tensors and plain containers only
-    status.json          how the run ended            tokenizer/{source,target}.json
-    metrics.csv          a row a logged step          test/   predictions, segments, alignments, results.json
+.hydra/config.yaml   the composed config          checkpoints/{best,last}.ckpt   tensors and plain containers only
+status.json          how the run ended            tokenizer/{source,target}.json
+metrics.csv          a row a logged step          test/   predictions, segments, alignments, results.json
 """
 
 import platform
@@ -44,7 +44,7 @@ class RunDirectory:
         raise InputError(f"run={path}: no checkpoints/best.ckpt there, so it is no trained run{hint}")
 
     def checkpoint(self, path: Path | None = None) -> dict[str, Any]:
-        """The best checkpoint (the last, where none was best), or ``path``, on the CPU: tensors and plain containers only."""
+        """The best checkpoint (the last, where none was best), or ``path``, on the CPU."""
         from pickle import UnpicklingError
 
         import torch
@@ -92,12 +92,14 @@ def git_revision() -> str | None:
     here = Path(__file__).parent
     if not any((folder / ".git").exists() for folder in here.parents):
         return None
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True)
-        changes = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True, check=True)
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return head.stdout.strip() + ("+" if changes.stdout.strip() else "")
 
 
 def _now() -> str:

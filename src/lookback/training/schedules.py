@@ -1,10 +1,10 @@
-"""Learning rates over a training: each function gives what Lightning's ``configure_optimizers`` wants as ``lr_scheduler``.
+"""Learning rates over a training: each function gives what Lightning's ``configure_optimizers`` calls ``lr_scheduler``.
 
-An update is a step of the optimizer. All but ``plateau`` multiply the optimizer's own learning rate by a factor of the update.
+An update is a step of the optimizer. All but ``plateau`` multiply the optimizer's own rate by a factor of the update.
 """
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
@@ -18,7 +18,7 @@ def constant(optimizer: Optimizer, total_updates: int, warmup_updates: int = 0) 
 
 
 def inverse_sqrt(optimizer: Optimizer, total_updates: int, warmup_updates: int = 1000) -> dict[str, Any]:
-    """A linear warm-up, then √(warmup / update) (Vaswani et al. 2017, § 5.3, scaled so that its peak is the learning rate)."""
+    """A linear warm-up, then √(warmup / update) (Vaswani et al. 2017, § 5.3; here its peak is the learning rate)."""
     if warmup_updates < 1:
         raise ValueError(f"warmup_updates={warmup_updates}: expected 1 or more")
 
@@ -60,7 +60,8 @@ def plateau(
     """Multiplied by ``factor`` once ``monitor`` has not improved for more than ``patience`` validations."""
     if mode not in ("min", "max"):
         raise ValueError(f"mode={mode!r}: expected min or max")
-    scheduler = ReduceLROnPlateau(optimizer, mode=mode, factor=factor, patience=patience)
+    direction: Literal["min", "max"] = "min" if mode == "min" else "max"
+    scheduler = ReduceLROnPlateau(optimizer, mode=direction, factor=factor, patience=patience)
     return {"scheduler": scheduler, "interval": "epoch", "monitor": monitor}
 
 

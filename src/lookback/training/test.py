@@ -25,7 +25,7 @@ def test(
     seed: int,
     cost: dict[str, Any],
 ) -> dict[str, Any]:
-    """Translate and score ``data``'s test set; write predictions.jsonl, segments.npz and results.json into ``directory``.
+    """Translate and score ``data``'s test set; predictions.jsonl, segments.npz and results.json go to ``directory``.
 
     Always in float32, on one device: the same weights give the same numbers however they were trained.
     """

@@ -23,8 +23,8 @@ def wandb_logger(
 ) -> WandbLogger:
     """A logger that keeps its files inside ``directory``, one W&B run a training.
 
-    mode: ``auto`` is online where WANDB_API_KEY or the machine's netrc has a key, else offline (``wandb sync`` uploads later);
-        WANDB_MODE, if set, decides.
+    mode: ``auto`` is online where WANDB_API_KEY or the machine's netrc has a key, else offline (``wandb sync`` uploads
+        later); WANDB_MODE, if set, decides.
     """
     import wandb
 
@@ -59,8 +59,8 @@ def has_key() -> bool:
 def log_length_curve(logger: WandbLogger, results: dict[str, Any]) -> None:
     """BLEU by source length, so that runs lay their curves over each other on the project page by themselves.
 
-    Each metric has an explicit definition with its own x axis, one log a bucket holds x and y together, and x is the same in
-    every run: the bucket's middle. The exact rows are in a table beside.
+    Each metric has an explicit definition with its own x axis, one log a bucket holds x and y together, and x is the
+    same in every run: the bucket's middle. The exact rows are in a table beside.
     """
     import wandb
 
@@ -88,7 +88,7 @@ def log_length_curve(logger: WandbLogger, results: dict[str, Any]) -> None:
 
 
 def finish(exit_code: int) -> None:
-    """End this process's W&B run, if there is one, as succeeded (0) or failed (1), so that the next job gets its own."""
+    """End this process's W&B run, if there is one, as succeeded (0) or failed (1): the next job gets its own."""
     import sys
 
     if "wandb" in sys.modules:

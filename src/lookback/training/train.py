@@ -8,7 +8,7 @@ import torch
 from hydra.utils import instantiate
 from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import WandbLogger
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from lookback.data import TranslationData
 from lookback.errors import InputError
@@ -27,7 +27,7 @@ MATMUL_PRECISIONS = ("highest", "high", "medium")
 def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
     """Train and test what ``config`` names in ``directory``; what results.json holds.
 
-    Where the directory has a last checkpoint, training goes on from there, to the same numbers as if it had never stopped.
+    Where the directory has a last checkpoint, training goes on from there, to the same numbers as without the stop.
     """
     run = RunDirectory(directory)
     with run.recording():
@@ -47,13 +47,12 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     if config.matmul_precision not in MATMUL_PRECISIONS:
         raise InputError(f"matmul_precision={config.matmul_precision}: expected one of {', '.join(MATMUL_PRECISIONS)}")
     lightning.seed_everything(config.seed, verbose=False)
-    container = OmegaConf.to_container(config, resolve=True)
     resumed = run.last.is_file()
 
     data = build_data(config)
     data.setup()
     data.save_tokenizers(run.tokenizers)
-    module = build_module(config, container, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
+    module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
     describe(config, data, module)
 
     cost, metrics = Cost(), MetricsLog(run.path / "metrics.csv")
@@ -71,10 +70,10 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
         ],
     )
     for logger in loggers:
-        logger.log_hyperparams(container)
+        logger.log_hyperparams(module.config)
     if resumed:
         checkpoint = run.checkpoint(run.last)
-        _check_same(checkpoint["config"], container, run)
+        _check_same(checkpoint["config"], module.config, run)
         metrics.resume(checkpoint["global_step"])
         print(f"going on from {run.last} (update {checkpoint['global_step']:,})", flush=True)
     torch.set_float32_matmul_precision(config.matmul_precision)
@@ -94,8 +93,8 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
         data,
         run.test,
         config.trainer.accelerator,
-        attention=container["names"]["attention"],
-        data_name=container["names"]["data"],
+        attention=config.names.attention,
+        data_name=config.names.data,
         seed=config.seed,
         cost=cost.summary(module.model),
     )

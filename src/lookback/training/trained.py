@@ -30,7 +30,7 @@ class Trained:
         source = Tokenizer.load(run.tokenizers / "source.json")
         target = Tokenizer.load(run.tokenizers / "target.json")
         # the corpus' own BLEU tokenizer is only known once a corpus is read; nothing here validates
-        module = build_module(config, checkpoint["config"], source, target, bleu_tokenize="none")
+        module = build_module(config, source, target, bleu_tokenize="none")
         module.load_state_dict(checkpoint["state_dict"])
         module.eval()
         return cls(run, config, source, target, module)

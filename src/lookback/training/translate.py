@@ -22,14 +22,15 @@ SEPARATOR = " ||| "
 def translate(config: DictConfig) -> None:
     """Translate ``config.input`` (standard input where it is null) to standard output.
 
-    A line is a translation. ``scores`` and ``alignments`` (Pharaoh ``source-target``, 0-based) follow it after `` ||| ``;
-    where a search gives several for a line, the number of the input line (0-based) comes first, as in Moses' n-best lists.
+    A line is a translation. ``scores`` and ``alignments`` (Pharaoh ``source-target``, 0-based) follow it after
+    `` ||| ``; where a search gives several for a line, the number of the input line (0-based) comes first, as in Moses'
+    n-best lists.
     """
     trained = Trained.load(config.run)
     if config.alignments and not trained.module.model.decoder.attention.looks_back:
         raise InputError(
-            f"alignments=true: {config.run} was trained with attention={trained.config.names.attention}, which looks at "
-            "the source as a whole and has no alignment"
+            f"alignments=true: {config.run} was trained with attention={trained.config.names.attention}, "
+            "which looks at the source as a whole and has no alignment"
         )
     search = instantiate(config.search)
     if config.input:

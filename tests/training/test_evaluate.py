@@ -1,0 +1,80 @@
+"""evaluate.py, inside the test process."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import hydra
+import pytest
+from omegaconf import DictConfig
+
+from lookback.errors import InputError
+from lookback.training.evaluate import evaluate
+from running import CONF, run
+
+
+def config(directory: Path, *overrides: str) -> DictConfig:
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        return hydra.compose("evaluate", [f"run='{directory}'", "accelerator=cpu", *overrides])
+
+
+def results(directory: Path) -> dict[str, Any]:
+    return json.loads((directory / "test" / "results.json").read_text())
+
+
+def test_the_same_test_set_gives_the_same_numbers(finished: Path, tmp_path: Path) -> None:
+    before = (finished / "test" / "results.json").read_bytes()
+    again = evaluate(config(finished, f"out='{tmp_path / 'again'}'"))
+    assert {**again, "git": None} == {**results(finished), "git": None}
+    for name in ("predictions.jsonl", "segments.npz"):
+        assert (tmp_path / "again" / name).read_bytes() == (finished / "test" / name).read_bytes()
+    assert (finished / "test" / "results.json").read_bytes() == before
+
+
+def test_by_default_each_evaluation_has_a_directory_of_its_own(tmp_path: Path, grammar_cache: str) -> None:
+    run(tmp_path, grammar_cache)
+    for _ in range(2):
+        evaluate(config(tmp_path))
+    assert len(list((tmp_path / "evaluations").glob("*/results.json"))) == 2
+
+
+def test_other_text_without_the_training_text(tmp_path: Path, text_files: list[str], finished: Path) -> None:
+    """Files that the run never saw, in another tokenizer; its own corpus may be gone."""
+    source, target = tmp_path / "other.en", tmp_path / "other.fr"
+    source.write_text("the man sees the dog .\nA house!\n\n", encoding="utf-8")
+    target.write_text("l' homme voit le chien .\nUne maison !\nrien\n", encoding="utf-8")
+    options = (f"data.test.source='{source}'", f"data.test.target='{target}'", f"out='{tmp_path / 'out'}'")
+    record = evaluate(config(finished, *options))
+    own = results(finished)
+    assert record["data"] == "text"
+    assert "tok:13a" in record["signature"]
+    assert record["data_fingerprint"] != own["data_fingerprint"]
+    assert (record["attention"], record["seed"], record["cost"]) == (own["attention"], own["seed"], own["cost"])
+    lines = [json.loads(line) for line in (tmp_path / "out" / "predictions.jsonl").read_text().splitlines()]
+    assert [line["source_length"] for line in lines] == [6, 2, 0]
+
+
+def test_another_search(finished: Path, tmp_path: Path) -> None:
+    greedy = evaluate(config(finished, "search=greedy", f"out='{tmp_path / 'greedy'}'"))
+    assert greedy["perplexity"] == results(finished)["perplexity"]
+    assert (tmp_path / "greedy" / "predictions.jsonl").read_bytes() != (
+        finished / "test" / "predictions.jsonl"
+    ).read_bytes()
+
+
+def test_half_a_pair_of_files_is_refused(finished: Path) -> None:
+    with pytest.raises(InputError, match=r"data\.test\.target: not given"):
+        evaluate(config(finished, "data.test.source=a.txt"))
+
+
+def test_an_unknown_bleu_tokenizer_is_refused(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x\n")
+    (tmp_path / "b").write_text("y\n")
+    files = (f"data.test.source='{tmp_path / 'a'}'", f"data.test.target='{tmp_path / 'b'}'")
+    with pytest.raises(InputError, match="bleu_tokenize"):
+        evaluate(config(finished, *files, "data.bleu_tokenize=14b"))
+
+
+def test_results_are_never_overwritten(finished: Path) -> None:
+    with pytest.raises(InputError, match="holds results already"):
+        evaluate(config(finished, f"out='{finished / 'test'}'"))

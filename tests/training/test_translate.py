@@ -1,0 +1,166 @@
+"""translate.py, inside the test process; tests/system pipes through the real command."""
+
+import gzip
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import hydra
+import pytest
+
+from lookback.errors import InputError
+from lookback.search import force
+from lookback.training.trained import Trained
+from lookback.training.translate import as_available, translate
+from running import CONF, run
+
+LINES = ["the man sees the dog .", "", "he sleeps .", "   ", "a zebra quacks", "the dog .\u2028he\x0c sleeps ."]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "input.txt"
+    path.write_bytes("\n".join(LINES).encode() + b"\n")
+    return path
+
+
+def output(capsys: pytest.CaptureFixture[str], directory: Path, source: Path, *overrides: str) -> list[str]:
+    """The lines that a translation of a file prints."""
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        options = [f"run='{directory}'", f"input='{source}'", *overrides]
+        config = hydra.compose("translate", options)
+    capsys.readouterr()
+    translate(config)
+    text = capsys.readouterr().out
+    assert text.endswith("\n")
+    return text.removesuffix("\n").split("\n")
+
+
+def test_a_line_in_a_line_out(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = output(capsys, finished, source)
+    assert len(lines) == len(LINES)
+    assert lines[1] == lines[3] == ""
+    assert all(lines[i] for i in (0, 2, 4, 5))
+
+
+@pytest.mark.parametrize("search", ["beam", "greedy", "sampling"])
+def test_the_batch_changes_nothing(
+    finished: Path, source: Path, capsys: pytest.CaptureFixture[str], search: str
+) -> None:
+    one, many = (
+        output(capsys, finished, source, f"search={search}", f"batch_size={size}", "alignments=true")
+        for size in (1, 64)
+    )
+    assert one == many
+
+
+def test_a_gzipped_file_and_crlf(
+    finished: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = output(capsys, finished, source)
+    packed, crlf = tmp_path / "input.gz", tmp_path / "crlf.txt"
+    packed.write_bytes(gzip.compress(source.read_bytes()))
+    crlf.write_bytes(b"\xef\xbb\xbf" + source.read_bytes().replace(b"\n", b"\r\n"))
+    assert output(capsys, finished, packed) == expected
+    assert output(capsys, finished, crlf) == expected
+
+
+def test_scores_are_those_of_forced_decoding(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from lookback.data import evaluation_loader
+    from lookback.symbols import EOS
+
+    trained = Trained.load(finished)
+    lines = output(capsys, finished, source, "scores=true", "search=greedy", "search.limit_extra=100")
+    text, score = lines[0].split(" ||| ")
+    import datasets
+
+    pair = datasets.Dataset.from_dict({"source": [LINES[0]], "target": [text]})
+    (batch,) = evaluation_loader(pair, trained.source_tokenizer, trained.target_tokenizer, 1)
+    (forced,) = force(trained.module.model, batch.source, batch.source_length, batch.target)
+    assert batch.target[0, -1] == EOS
+    if len(text.split()) < 100 + 2 * len(LINES[0].split()):  # else it was cut off, and has no end mark's share
+        assert float(score) == pytest.approx(forced.score, abs=1e-4)
+    assert lines[1] == " ||| 0.0000"
+
+
+def test_alignments_name_words_of_both_sides(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, line in enumerate(output(capsys, finished, source, "alignments=true")):
+        text, alignment = line.split(" ||| ")
+        links = [tuple(map(int, link.split("-"))) for link in alignment.split()]
+        assert [j for _, j in links] == list(range(len(text.split())))
+        assert all(0 <= i < len(LINES[number].split()) for i, _ in links)
+
+
+@pytest.mark.parametrize("search", [["search.n_best=3"], ["search=sampling", "search.samples=3"]])
+def test_several_translations_a_line_are_numbered(
+    finished: Path, source: Path, capsys: pytest.CaptureFixture[str], search: list[str]
+) -> None:
+    # so generous a limit that none is cut off: those that are come last, whatever their scores
+    lines = output(capsys, finished, source, *search, "scores=true", "search.limit_extra=200")
+    rows = [line.split(" ||| ") for line in lines]
+    assert all(len(row) == 3 for row in rows)
+    # a line without words has one translation: nothing
+    assert [int(number) for number, _, _ in rows] == [0, 0, 0, 1, 2, 2, 2, 3, 4, 4, 4, 5, 5, 5]
+    scores = [float(score) for number, _, score in rows if number == "0"]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_best_of_several_is_the_one(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    best = output(capsys, finished, source)
+    several = [line.split(" ||| ") for line in output(capsys, finished, source, "search.n_best=5")]
+    assert [next(text for number, text in several if number == str(i)) for i in range(len(LINES))] == best
+
+
+def test_what_does_not_look_back_has_no_alignments(
+    tmp_path: Path, grammar_cache: str, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "none", grammar_cache, "attention=none")
+    with pytest.raises(InputError, match="attention=none, which looks at the source as a whole") as caught:
+        output(capsys, tmp_path / "none", source, "alignments=true")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"good\nb\xffd\n", r"input\.txt:2: invalid UTF-8"), (None, r"input\.txt: no such file")],
+)
+def test_a_bad_file_is_refused(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, message: str
+) -> None:
+    path = tmp_path / "input.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        output(capsys, finished, path)
+
+
+def test_batches_take_what_is_there_and_wait_for_no_more() -> None:
+    more = threading.Event()
+
+    def lines() -> Iterator[str]:
+        yield "one"
+        more.wait(10)
+        yield from ("two", "three", "four")
+
+    batches = as_available(lines(), 2)
+    assert next(batches) == ["one"]
+    more.set()
+    rest = list(batches)
+    assert [line for batch in rest for line in batch] == ["two", "three", "four"]
+    assert all(len(batch) <= 2 for batch in rest)
+
+
+def test_an_error_comes_after_the_lines_before_it() -> None:
+    def lines() -> Iterator[str]:
+        yield "one"
+        raise InputError("line 2")
+
+    batches = as_available(lines(), 64)
+    assert next(batches) == ["one"]
+    with pytest.raises(InputError, match="line 2"):
+        next(batches)
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="batch_size=0"):
+        next(as_available([], 0))
