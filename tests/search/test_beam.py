@@ -10,7 +10,7 @@ from lookback.search import BeamSearch, GreedySearch, Hypothesis, force
 from lookback.search.beam import _History
 from lookback.symbols import BOS, EOS, PAD, UNK
 from same import assert_same
-from toy import ATTENTIONS, Architecture, architectures, sentences, source_batch, target_batch
+from toy import ATTENTIONS, VOCABULARY, Architecture, architectures, sentences, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9], [10, 10, 4, 4, 6]]
 RULE = {"limit_factor": 1.0, "limit_extra": 4}
@@ -42,6 +42,40 @@ def test_every_hypothesis_has_its_own_forced_score_and_alignment(architecture, s
         assert len(hypotheses) == beam_size
         for hypothesis in hypotheses:
             assert_true(model, sentence, hypothesis)
+
+
+def plain_beam_search(model: Seq2Seq, sentence: list[int], beam_size: int, limit: int) -> list[Hypothesis]:
+    """Beam search over lists of words, each beginning scored from scratch."""
+    live: list[tuple[float, list[int]]] = [(0.0, [])]
+    complete: list[list[int]] = []
+    source, lengths = source_batch([sentence])
+    memory = model.encoder(source, lengths)
+    for _ in range(limit):
+        extensions = []
+        for total, tokens in live:
+            vectors, _ = model.decoder.unroll(torch.tensor([[BOS, *tokens]]), memory)
+            scores = model.decoder.log_probabilities(vectors[0, -1]).tolist()
+            extensions += [(total + scores[w], [*tokens, w]) for w in range(VOCABULARY) if w not in (PAD, BOS)]
+        extensions.sort(reverse=True)
+        complete += [tokens[:-1] for _, tokens in extensions[:beam_size] if tokens[-1] == EOS]
+        live = [(total, tokens) for total, tokens in extensions if tokens[-1] != EOS][:beam_size]
+        if len(complete) >= beam_size:
+            break
+    forced = [force(model, *source_batch([sentence]), target_batch([tokens]))[0] for tokens in complete]
+    missing = max(0, beam_size - len(complete))
+    truncated = [prefixed(model, sentence, tokens) for _, tokens in live[:missing]]
+    best = sorted(forced, key=lambda h: -h.score)[:beam_size]
+    return best + sorted(truncated, key=lambda h: -h.score)
+
+
+@pytest.mark.parametrize("beam_size", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_beam_search_over_plain_lists(seed: int, beam_size: int):
+    model = Architecture(list(ATTENTIONS.values())[seed % len(ATTENTIONS)]).build(seed, sharpness=1.5)
+    with torch.no_grad():
+        found = BeamSearch(beam_size, beam_size, **RULE)(model, *source_batch(SOURCES))
+        for sentence, hypotheses in zip(SOURCES, found, strict=True):
+            assert_same(hypotheses, plain_beam_search(model, sentence, beam_size, len(sentence) + 4))
 
 
 @given(architectures(), st.integers(0, 99), sentences(), st.floats(0.5, 4))
