@@ -23,7 +23,8 @@ class RecurrentEncoder(nn.Module):
     residual: layer l > 1 adds its input to its output (Wu et al. 2016, eq. 4): s^l = RNN^l(s^{l-1}) + s^{l-1}.
     dropout: share of values dropped from the input of each layer, in training.
 
-    memory_size is the size of a memory state: ``hidden_size`` a direction.
+    final_size and memory_size are the sizes of a final state of one direction, ``hidden_size``, and of a memory state,
+    ``hidden_size`` a direction.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class RecurrentEncoder(nn.Module):
         check_dropout(dropout)
         self.reversals = DIRECTIONS[direction]
         self.residual = residual
+        self.final_size = hidden_size
         self.memory_size = hidden_size * len(self.reversals)
         self.embedding = nn.Embedding(vocabulary_size, embedding_size, padding_idx=PAD)
         stack = nn.ModuleList(

@@ -38,7 +38,7 @@ def build_model(config: DictConfig, source_vocabulary: int, target_vocabulary: i
     encoder = instantiate(config.encoder, vocabulary_size=source_vocabulary)
     attention = instantiate(config.attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size)
     decoder = instantiate(
-        config.decoder, vocabulary_size=target_vocabulary, attention=attention, init_size=config.encoder.hidden_size
+        config.decoder, vocabulary_size=target_vocabulary, attention=attention, init_size=encoder.final_size
     )
     model = Seq2Seq(encoder, decoder)
     with settings("initialization"):

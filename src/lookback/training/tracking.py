@@ -33,7 +33,7 @@ def wandb_logger(
     if mode == "auto":
         mode = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
     Path(directory, "wandb").mkdir(parents=True, exist_ok=True)
-    return WandbLogger(
+    logger = WandbLogger(
         save_dir=directory,
         project=project,
         entity=entity,
@@ -43,6 +43,9 @@ def wandb_logger(
         mode=mode,
         settings=wandb.Settings(silent=True, console="off"),
     )
+    # Lightning passes it even where nobody asked for it, and W&B warns that it means nothing any more
+    logger._wandb_init.pop("anonymous", None)
+    return logger
 
 
 def has_key() -> bool:
