@@ -11,7 +11,7 @@ def test_each_parameter_starts_as_bahdanau_et_al_choose():
     for cell in CELLS:
         model = Architecture(cell=cell, layers=2).build()
         torch.manual_seed(0)
-        initialize(model)
+        initialize(model, deviation=0.01, attention_deviation=0.001)
         attention = model.decoder.attention
         assert not attention.energy.weight.any()
         assert 0 < attention.from_query.weight.abs().max() < 0.01
