@@ -8,9 +8,12 @@ from typing import Any
 
 import hydra
 import pytest
+import torch
 from hydra.core.hydra_config import HydraConfig
 from lightning import Callback, LightningModule, Trainer
 from omegaconf import DictConfig, flag_override
+
+torch.set_num_threads(1)  # for tensors this small a second thread only waits, and it waits by spinning
 
 PROJECT = Path(__file__).parents[1]
 CONF = PROJECT / "conf"

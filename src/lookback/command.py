@@ -63,7 +63,7 @@ def resumed(arguments: list[str]) -> list[str]:
 
 def explain(error: BaseException) -> str | None:
     """The one line that tells a user what to mend; None where the program is at fault."""
-    from hydra.errors import HydraException, InstantiationException, MissingConfigException
+    from hydra.errors import HydraException, InstantiationException, MissingConfigException, OverrideParseException
     from omegaconf.errors import OmegaConfBaseException
 
     if isinstance(error, InputError):
@@ -80,6 +80,8 @@ def explain(error: BaseException) -> str | None:
         options = [str(option) for option in error.options or ()]
         expected = f"expected one of {', '.join(options)}{_nearest(name, options)}"
         return f"{group or 'config'}={name}: no such choice; {expected}"
+    if isinstance(error, OverrideParseException):
+        return f"{error.override}: expected key=value ({str(error).splitlines()[0]})"
     cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
     if isinstance(cause, OmegaConfBaseException):
         parent = cause.parent_node

@@ -41,6 +41,9 @@ def test_a_run_directory_holds_what_the_design_says(finished: Path) -> None:
     expected = {
         "checkpoints/best.ckpt",
         "checkpoints/last.ckpt",
+        "length_curve.png",
+        "length_curve.svg",
+        "length_curve.vl.json",
         "metrics.csv",
         "status.json",
         "test/alignments.npz",

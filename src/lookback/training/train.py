@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from lookback.data import TranslationData
 from lookback.errors import InputError
-from lookback.report import length_chart, read_run, save_chart
+from lookback.report import Run, length_chart, save_chart
 from lookback.training.build import build_data, build_module
 from lookback.training.callbacks import AlignmentSnapshots, Cost, PlainProgress, in_terminal
 from lookback.training.metrics_log import MetricsLog
@@ -102,7 +102,8 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             log_length_curve(logger, record)
-    save_chart(length_chart([read_run(run.path)]), run.path, "length_curve")
+    finished = Run(run.path, record["attention"], record["seed"], "finished", None, record, module.config)
+    save_chart(length_chart([finished]), run.path, "length_curve")
     print_results(record)
     print(f"results: {run.path} (the curve: length_curve.svg)", flush=True)
     return record
