@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
-# before the first import of either package: their annotations of shape and type are checked at every call, in tests only
+# before the first import of either package: their shapes and types are checked at every call, in tests only
 install_import_hook(["lookback.nn", "lookback.search"], "checking.check")
 
 settings.register_profile(

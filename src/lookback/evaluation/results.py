@@ -46,7 +46,7 @@ SCHEMA: dict[str, Field] = {
     "cost": Field(dict, False, "what the run took (see COST)"),
     "versions": Field(dict, False, "versions of Python and the libraries that matter"),
     "git": Field(str, True, "commit of the working copy; null outside one"),
-    "data_fingerprint": Field(str, False, "hash of the test set's raw text; runs that differ in it are never ranked together"),
+    "data_fingerprint": Field(str, False, "hash of the test set's raw text; runs are ranked only where it is equal"),
 }
 
 BUCKET: dict[str, Field] = {
