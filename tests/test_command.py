@@ -92,6 +92,17 @@ def test_resume_repeats_what_was_typed_in_the_same_directory(tmp_path: Path) -> 
     assert config.trainer.max_epochs == 4
 
 
+def test_resume_is_of_one_run() -> None:
+    with pytest.raises(InputError, match="expected no -m beside it"):
+        resumed(["-m", "resume=here"])
+
+
+def test_null_is_no_choice_of_a_group() -> None:
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"), pytest.raises(ValueError, match="group") as caught:
+        hydra.compose("train", ["logger=null"])
+    assert explain(caught.value) == "a config group is chosen by name, such as logger=csv; null is no choice"
+
+
 def test_without_resume_arguments_stay() -> None:
     assert resumed(["-m", "seed=1,2"]) == ["-m", "seed=1,2"]
 

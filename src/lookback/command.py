@@ -51,6 +51,8 @@ def resumed(arguments: list[str]) -> list[str]:
     resumes = [argument for argument in arguments if argument.startswith("resume=")]
     if not resumes:
         return arguments
+    if {"-m", "--multirun"} & set(arguments):
+        raise InputError("resume: goes on with one run; expected no -m beside it")
     directory = Path(resumes[-1].removeprefix("resume="))
     saved = directory / ".hydra" / "overrides.yaml"
     if not saved.is_file():
@@ -68,6 +70,8 @@ def explain(error: BaseException) -> str | None:
 
     if isinstance(error, InputError):
         return str(error)
+    if "Config group override must be a string or a list" in str(error):  # Hydra's plain ValueError
+        return "a config group is chosen by name, such as logger=csv; null is no choice"
     if isinstance(error, InstantiationException):
         cause = error.__cause__
         # Lightning's name for an argument that it refuses; by name, because importing Lightning takes seconds

@@ -178,11 +178,11 @@ def test_fingerprint_is_the_raw_text_of_the_test_split() -> None:
 
 def test_bad_settings_name_the_argument() -> None:
     for changes, expected in [
-        ({"batch_size": 0}, "batch_size: 0, expected 1 or more"),
-        ({"evaluation_batch_size": 0}, "evaluation_batch_size: 0, expected 1 or more"),
+        ({"batch_size": 0}, "batch_size: 0, expected a whole number, 1 or more"),
+        ({"evaluation_batch_size": 0}, "evaluation_batch_size: 0, expected a whole number, 1 or more"),
         ({"batch_unit": "words"}, "batch_unit: 'words', expected one of sentences, tokens"),
         ({"vocabulary_size": 3}, "vocabulary_size: 3, expected more than 4"),
-        ({"min_frequency": 0}, "min_frequency: 0, expected 1 or more"),
+        ({"min_frequency": 0}, "min_frequency: 0, expected a whole number, 1 or more"),
     ]:
         with pytest.raises(ValueError, match=expected):
             data(**changes)

@@ -31,6 +31,11 @@ def test_the_same_test_set_gives_the_same_numbers(finished: Path, tmp_path: Path
     assert (finished / "test" / "results.json").read_bytes() == before
 
 
+def test_its_own_test_set_keeps_its_own_tokenizer(finished: Path) -> None:
+    with pytest.raises(InputError, match=r"data\.bleu_tokenize: .* expected it beside data\.test\.source"):
+        evaluate(config(finished, "data.bleu_tokenize=13a"))
+
+
 def test_by_default_each_evaluation_has_a_directory_of_its_own(tmp_path: Path, grammar_cache: str) -> None:
     run(tmp_path, grammar_cache)
     for _ in range(2):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lookback.errors import InputError
 from lookback.evaluation import midpoint
 from lookback.training import tracking
 from running import run
@@ -134,6 +135,15 @@ def test_a_configured_key_means_online(
     monkeypatch.setenv("WANDB_MODE", "disabled")
     assert tracking.wandb_logger(str(tmp_path), "p")._wandb_init["mode"] == "disabled"
     assert tracking.wandb_logger(str(tmp_path), "p", mode="offline")._wandb_init["mode"] == "offline"
+
+
+def test_online_without_a_key_is_refused_before_anyone_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "no netrc"))
+    with pytest.raises(InputError, match=r"logger\.mode=online: no W&B key is configured"):
+        tracking.wandb_logger(str(tmp_path), "p", mode="online")
 
 
 def test_an_unknown_mode_is_named(tmp_path: Path) -> None:

@@ -208,8 +208,25 @@ def test_a_finished_run_started_again_only_tests_again(tmp_path: Path, grammar_c
 
 def test_another_network_does_not_go_on_from_a_checkpoint(tmp_path: Path, grammar_cache: str) -> None:
     run(tmp_path, grammar_cache)
-    with pytest.raises(InputError, match=r"attention=.*AdditiveAttention.*attention=.*FixedContext"):
+    with pytest.raises(
+        InputError, match=r"attention\._target_=\S+AdditiveAttention, .*attention\._target_=\S+FixedContext"
+    ):
         run(tmp_path, grammar_cache, "attention=none", "trainer.max_epochs=2")
+
+
+def test_another_rate_is_refused_where_the_checkpoint_would_win(tmp_path: Path, grammar_cache: str) -> None:
+    run(tmp_path, grammar_cache, "optimizer.lr=0.01")
+    with pytest.raises(InputError, match=r"optimizer\.lr=0\.01, which cannot go on with optimizer\.lr=0\.02; expected"):
+        run(tmp_path, grammar_cache, "optimizer.lr=0.02", "trainer.max_epochs=2")
+
+
+def test_a_diverged_training_stops_and_says_so(tmp_path: Path, grammar_cache: str) -> None:
+    wild = ("optimizer=sgd", "optimizer.lr=1e38", "trainer.gradient_clip_val=null", "trainer.max_epochs=2")
+    with pytest.raises(
+        InputError, match=r"training diverged: the validation loss is (nan|inf) at update \d+; expected"
+    ):
+        run(tmp_path, grammar_cache, *wild)
+    assert "diverged" in json.loads((tmp_path / "status.json").read_text())["reason"]
 
 
 @pytest.mark.parametrize(
@@ -226,6 +243,9 @@ def test_another_network_does_not_go_on_from_a_checkpoint(tmp_path: Path, gramma
         ("initialization.deviation=-1", r"initialization"),
         ("tokenizer.vocabulary_size=4", r"vocabulary_size: 4, expected more"),
         ("validation_sentences=0", r"validation_sentences=0: expected 1 or more"),
+        ("batch.size=1.5", r"batch_size: 1\.5, expected a whole number"),
+        ("trainer.devices=2", r"trainer\.devices=2: expected 1"),
+        ("trainer.max_epochs=0", r"trainer: no epoch was trained"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_and_recorded(

@@ -68,8 +68,8 @@ class TranslationData(lightning.LightningDataModule):
             ("batch_size", batch_size),
             ("evaluation_batch_size", evaluation_batch_size),
         ):
-            if value < 1:
-                raise ValueError(f"{name}: {value}, expected 1 or more")
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name}: {value}, expected a whole number, 1 or more")
         if vocabulary_size <= len(SYMBOLS):
             raise ValueError(f"vocabulary_size: {vocabulary_size}, expected more than {len(SYMBOLS)} (the symbols)")
         if batch_unit not in BATCH_UNITS:

@@ -26,11 +26,15 @@ def evaluate(config: DictConfig) -> dict[str, Any]:
         expected = "expected both data.test.source and data.test.target, or neither"
         raise InputError(f"data.test.{missing}: not given; {expected}")
     if files.source is None:
+        if config.data.bleu_tokenize is not None:
+            raise InputError(
+                "data.bleu_tokenize: the run's own test set has its own; expected it beside data.test.source"
+            )
         corpus, name = instantiate(trained.config.data), trained.config.names.data
     else:
         nothing = {"source": None, "target": None}
         with settings("data"):
-            corpus = TextCorpus(nothing, nothing, dict(files), None, config.data.bleu_tokenize, limit=None)
+            corpus = TextCorpus(nothing, nothing, dict(files), None, config.data.bleu_tokenize or "13a", limit=None)
         name = "text"
     data = build_data(trained.config, corpus, trained.source_tokenizer, trained.target_tokenizer)
     if config.search is not None:

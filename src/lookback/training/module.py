@@ -63,7 +63,8 @@ class TranslationModule(lightning.LightningModule):
         self.label_smoothing = label_smoothing
         self.config = config
         self.validation_search = GreedySearch()
-        self.validation_loss = MeanMetric()
+        # a loss that is no number is reported as such, not left out
+        self.validation_loss = MeanMetric(nan_strategy="disable")
         self.validation_bleu = CorpusBleu(bleu_tokenize)
         self.test_loss = MeanMetric()
         self.predictions: dict[int, Prediction] = {}
@@ -117,6 +118,11 @@ class TranslationModule(lightning.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         loss = self.validation_loss.compute()
+        if not loss.isfinite():
+            raise InputError(
+                f"training diverged: the validation loss is {float(loss)} at update {self.trainer.global_step:,}; "
+                "expected a smaller optimizer.lr, or trainer.gradient_clip_val=1.0"
+            )
         self.log("validation/loss", loss)
         self.log("validation/perplexity", loss.exp(), prog_bar=True)
         self.log("validation/bleu", self.validation_bleu.compute(), prog_bar=True)

@@ -9,6 +9,8 @@ from urllib.parse import urlparse
 
 from lightning.pytorch.loggers import WandbLogger
 
+from lookback.errors import InputError
+
 MODES = ("auto", "online", "offline", "disabled")
 
 
@@ -24,7 +26,9 @@ def wandb_logger(
     """A logger that keeps its files inside ``directory``, one W&B run a training.
 
     mode: ``auto`` is online where WANDB_API_KEY or the machine's netrc has a key, else offline (``wandb sync`` uploads
-        later); WANDB_MODE, if set, decides.
+        later); WANDB_MODE, if set, decides instead.
+
+    Raises InputError for ``online`` without a key: W&B would ask for one.
     """
     import wandb
 
@@ -32,6 +36,10 @@ def wandb_logger(
         raise ValueError(f"mode={mode!r}: expected one of {', '.join(MODES)}")
     if mode == "auto":
         mode = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
+    if mode == "online" and not has_key():
+        raise InputError(
+            "logger.mode=online: no W&B key is configured; expected `wandb login` first, or logger.mode=auto"
+        )
     Path(directory, "wandb").mkdir(parents=True, exist_ok=True)
     logger = WandbLogger(
         save_dir=directory,

@@ -47,6 +47,9 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
         raise InputError(f"seed={config.seed!r}: expected a whole number, 0 or more")
     if config.matmul_precision not in MATMUL_PRECISIONS:
         raise InputError(f"matmul_precision={config.matmul_precision}: expected one of {', '.join(MATMUL_PRECISIONS)}")
+    if config.trainer.devices not in (1, "1"):
+        # more would train, but their ranks would write the same files and count each their own share of the cost
+        raise InputError(f"trainer.devices={config.trainer.devices}: expected 1; a training runs on one device so far")
     lightning.seed_everything(config.seed, verbose=False)
     resumed = run.last.is_file()
 
@@ -54,7 +57,7 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     data.setup()
     data.save_tokenizers(run.tokenizers)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
-    describe(config, data, module)
+    describe(config, data, module, run.path)
 
     cost, metrics = Cost(), MetricsLog(run.path / "metrics.csv")
     loggers = [metrics, *([instantiate(config.logger)] if config.logger else [])]
@@ -88,6 +91,8 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     finally:
         torch.set_float32_matmul_precision("highest")
 
+    if not run.last.is_file():
+        raise InputError("trainer: no epoch was trained to its end; expected max_epochs of 1 or more")
     module.load_state_dict(run.checkpoint()["state_dict"])
     record = test(
         module,
@@ -110,23 +115,35 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
 
 
 def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) -> None:
-    """A training goes on with the network and the data that it began with."""
-    for key in ("attention", "encoder", "decoder", "data", "tokenizer", "seed"):
-        if before.get(key) != now[key]:
-            raise InputError(
-                f"{run.path}: holds a run with {key}={before.get(key)}, which cannot go on with {key}={now[key]}; "
-                "expected the same values, or another directory"
-            )
+    """A training goes on with the network, the data and the optimizer that it began with.
+
+    What a checkpoint restores would silently win over another value: the optimizer's own settings, too.
+    """
+    for group in ("attention", "encoder", "decoder", "data", "tokenizer", "optimizer", "seed"):
+        old, new = _leaves(group, before.get(group)), _leaves(group, now[group])
+        for key in sorted(old.keys() | new.keys()):
+            if old.get(key) != new.get(key):
+                raise InputError(
+                    f"{run.path}: holds a run with {key}={old.get(key)}, which cannot go on with {key}={new.get(key)}; "
+                    "expected the same value, or another directory"
+                )
 
 
-def describe(config: DictConfig, data: TranslationData, module: TranslationModule) -> None:
+def _leaves(name: str, value: Any) -> dict[str, Any]:
+    """The settings inside ``value`` by their full keys."""
+    if not isinstance(value, dict):
+        return {name: value}
+    return {key: leaf for part, inside in value.items() for key, leaf in _leaves(f"{name}.{part}", inside).items()}
+
+
+def describe(config: DictConfig, data: TranslationData, module: TranslationModule, directory: Path) -> None:
     """Say what is about to be trained."""
     about = data.describe()
     train_split = about["train"]
     parameters = sum(parameter.numel() for parameter in module.parameters())
     print(
         f"attention={config.names.attention}  data={config.names.data}  seed={config.seed}  "
-        f"{parameters:,} parameters\n"
+        f"{parameters:,} parameters  in {directory}\n"
         f"{train_split['pairs']:,} training pairs, {train_split['target_tokens']:,} target tokens; vocabulary "
         f"{about['source_vocabulary']:,} → {about['target_vocabulary']:,}; padding {about['padding_waste']:.1%}; "
         f"validation {about['validation']['pairs']:,}, test {about['test']['pairs']:,} pairs",
