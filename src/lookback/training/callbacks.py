@@ -121,6 +121,24 @@ class PlainProgress(Callback):
 
     def on_test_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         _say(f"translating the test set: {len(data_of(trainer).texts('test')):,} sentences")
+        self._last_line = time.perf_counter()
+
+    def on_test_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        module: lightning.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        now = time.perf_counter()
+        if now - self._last_line >= self.every_seconds:
+            self._last_line = now
+            _say(f"batch {batch_idx + 1:,} of {trainer.num_test_batches[0]:,} translated")
+
+    def on_test_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        _say("scoring")
 
 
 def in_terminal() -> bool:
