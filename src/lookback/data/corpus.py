@@ -17,11 +17,14 @@ class Corpus(Protocol):
     Attributes:
         train_max_length: the longest source of a training pair, in words; None means no limit. `TranslationData`
             drops longer training pairs, reports draw the limit on the length axis.
+        max_length_ratio: training pairs whose longer side has more than this many times the words of the shorter are
+            dropped too; None means no limit.
         bleu_tokenize: the sacreBLEU tokenizer that this text is scored with: "none" where the text is tokenised
             already, "13a" where it is not.
     """
 
     train_max_length: int | None
+    max_length_ratio: float | None
     bleu_tokenize: str
 
     def load(self, split: str) -> Dataset:

@@ -38,6 +38,8 @@ class TextCorpus:
         bleu_tokenize: a tokenizer that sacreBLEU knows: "13a" for raw text, "none" for text that is tokenised already.
         limit: read this many training pairs, from the top of the files; None reads all. The files are checked to their
             end nevertheless.
+        max_length_ratio: training pairs whose longer side has more than this many times the words of the shorter are
+            dropped; None means no limit.
 
     Errors: ValueError for a setting out of range. `load` raises InputError for a file that was not given, and as
     `read_pair` does.
@@ -51,6 +53,7 @@ class TextCorpus:
         train_max_length: int | None,
         bleu_tokenize: str,
         limit: int | None,
+        max_length_ratio: float | None = None,
     ) -> None:
         from sacrebleu.metrics.bleu import BLEU
 
@@ -67,6 +70,7 @@ class TextCorpus:
         if limit is not None and limit < 1:
             raise ValueError(f"limit: {limit}, expected 1 or more, or null for all pairs")
         self.train_max_length = train_max_length
+        self.max_length_ratio = max_length_ratio
         self.bleu_tokenize = bleu_tokenize
         self.limit = limit
 

@@ -46,6 +46,7 @@ class GrammarCorpus:
     """
 
     bleu_tokenize = "none"  # the text is tokenised already
+    max_length_ratio: float | None = None  # whatever the grammar says is a translation
 
     def __init__(
         self,
