@@ -7,6 +7,7 @@ from lookback.evaluation.predictions import Prediction, read_predictions, write_
 from lookback.evaluation.results import BUCKET, COST, SCHEMA, check_results, read_results, results
 from lookback.evaluation.segments import Segments
 from lookback.evaluation.ter import ter
+from lookback.evaluation.word_alignment import links, merge_to_words
 
 __all__ = [
     "BOUNDS",
@@ -22,6 +23,8 @@ __all__ = [
     "half_length",
     "label",
     "length_curve",
+    "links",
+    "merge_to_words",
     "midpoint",
     "read_predictions",
     "read_results",
