@@ -1,4 +1,5 @@
 from itertools import product
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,9 +15,10 @@ from lookback.nn import (
     RecurrentDecoder,
     RecurrentEncoder,
     Seq2Seq,
+    initialize,
 )
 from lookback.nn.recurrence import CELLS
-from lookback.symbols import EOS
+from lookback.symbols import BOS, EOS, PAD
 from toy import ATTENTIONS, QUERYING, Architecture, architectures, sentences, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]
@@ -126,3 +128,68 @@ def test_an_attention_over_another_encoders_states_is_refused():
     decoder = RecurrentDecoder(11, AdditiveAttention(8, 6, 4), 5, 4, 8, 4)
     with pytest.raises(ValueError, match=r"memory_size=6: .*memory_size=10"):
         Seq2Seq(encoder, decoder)
+
+
+def sharing(tie: bool, share: bool = True, deviation: float = 0.5) -> Seq2Seq:
+    """A small translator of one vocabulary, as `initialize` starts it."""
+    torch.manual_seed(3)
+    encoder = RecurrentEncoder(11, 4, 5)
+    attention = AdditiveAttention(8, encoder.memory_size, 6)
+    decoder = RecurrentDecoder(11, attention, 5, 4, 8, readout_size=4, tie_embeddings=tie)
+    model = Seq2Seq(encoder, decoder, share_embeddings=share).double()
+    torch.manual_seed(7)
+    initialize(model, deviation)
+    return model
+
+
+@pytest.mark.parametrize("tie", [False, True])
+def test_a_shared_embedding_is_one_table(tie: bool):
+    shared, apart = sharing(tie), sharing(tie, share=False)
+    assert shared.encoder.embedding.weight is shared.decoder.embedding.weight
+    assert (shared.decoder.vocabulary.weight is shared.encoder.embedding.weight) == tie
+    sizes = [sum(parameter.numel() for parameter in model.parameters()) for model in (shared, apart)]
+    assert sizes[0] == sizes[1] - 11 * 4
+    assert not shared.encoder.embedding.weight[PAD].any()
+
+
+def test_a_shared_embedding_learns_from_both_sides_and_padding_from_neither():
+    model = sharing(tie=False)
+    source, lengths = source_batch([[4, 5], [6]], extra=2)
+    model(source, lengths, target_batch([[7], [8, 9]], extra=2)).loss.backward()
+    touched = model.encoder.embedding.weight.grad.abs().sum(1).nonzero().flatten().tolist()
+    assert touched == [BOS, EOS, 4, 5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("tie", [False, True])
+def test_the_gradient_of_a_shared_embedding_is_the_sum_of_its_roles(tie: bool):
+    """Two tables of the same numbers have, together, the gradient of one."""
+    shared, apart = sharing(tie), sharing(tie, share=False)
+    apart.load_state_dict(shared.state_dict())
+    for model in (shared, apart):
+        model(*source_batch(SOURCES), target_batch(TARGETS), 0.1).loss.backward()
+    both = apart.encoder.embedding.weight.grad + apart.decoder.embedding.weight.grad
+    torch.testing.assert_close(shared.decoder.embedding.weight.grad, both)
+
+
+@pytest.mark.parametrize("tie", [False, True])
+def test_a_shared_embedding_survives_a_checkpoint(tie: bool, tmp_path: Path):
+    model, other = sharing(tie), sharing(tie, deviation=0.1)
+    torch.save(model.state_dict(), tmp_path / "weights")
+    other.load_state_dict(torch.load(tmp_path / "weights", weights_only=True))
+    assert other.encoder.embedding.weight is other.decoder.embedding.weight
+    inputs = (*source_batch(SOURCES), target_batch(TARGETS))
+    assert torch.equal(model(*inputs).loss, other(*inputs).loss)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "size", "message"),
+    [
+        (11, 6, "encoder.embedding_size=4 and decoder.embedding_size=6"),
+        (12, 4, "vocabulary_size=11 and 12"),
+    ],
+)
+def test_tables_that_cannot_be_one_are_refused(vocabulary: int, size: int, message: str):
+    encoder = RecurrentEncoder(11, 4, 5)
+    decoder = RecurrentDecoder(vocabulary, AdditiveAttention(8, 10, 6), 5, size, 8, 4)
+    with pytest.raises(ValueError, match=message):
+        Seq2Seq(encoder, decoder, share_embeddings=True)

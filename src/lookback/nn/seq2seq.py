@@ -10,9 +10,12 @@ from lookback.symbols import PAD
 
 
 class Seq2Seq(nn.Module):
-    """Encoder and decoder; targets are ``<s> w_1 … w_T </s>``, padded."""
+    """Encoder and decoder; targets are ``<s> w_1 … w_T </s>``, padded.
 
-    def __init__(self, encoder: RecurrentEncoder, decoder: RecurrentDecoder) -> None:
+    share_embeddings: encoder and decoder read words of one vocabulary from one table, the decoder's.
+    """
+
+    def __init__(self, encoder: RecurrentEncoder, decoder: RecurrentDecoder, share_embeddings: bool = False) -> None:
         super().__init__()
         if decoder.attention.memory_size != encoder.memory_size:
             raise ValueError(
@@ -21,6 +24,19 @@ class Seq2Seq(nn.Module):
             )
         self.encoder = encoder
         self.decoder = decoder
+        if share_embeddings:
+            ours, theirs = encoder.embedding, decoder.embedding
+            if ours.embedding_dim != theirs.embedding_dim:
+                raise ValueError(
+                    f"encoder.embedding_size={ours.embedding_dim} and decoder.embedding_size={theirs.embedding_dim}: "
+                    "one embedding for both sides, as of a joint tokenizer, needs equal sizes"
+                )
+            if ours.num_embeddings != theirs.num_embeddings:
+                raise ValueError(
+                    f"vocabulary_size={ours.num_embeddings} and {theirs.num_embeddings}: one embedding for both sides "
+                    "needs one vocabulary"
+                )
+            ours.weight = theirs.weight  # a tied vocabulary projection stays tied
 
     def forward(
         self,
