@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from lookback.data.datamodule import TranslationData, evaluation_loader, fingerprint
     from lookback.data.grammar import GrammarCorpus
     from lookback.data.text import TextCorpus, read_pair
+    from lookback.data.tokenization import Tokenization, WordTokenization
     from lookback.data.tokenizer import Tokenizer, train_word_tokenizer
+    from lookback.data.words import count_words
 
 _MODULES = {
     "SPLITS": "corpus",
@@ -23,8 +25,11 @@ _MODULES = {
     "Sentences": "batching",
     "Sources": "batching",
     "TextCorpus": "text",
+    "Tokenization": "tokenization",
     "Tokenizer": "tokenizer",
     "TranslationData": "datamodule",
+    "WordTokenization": "tokenization",
+    "count_words": "words",
     "encode_sources": "batching",
     "evaluation_loader": "datamodule",
     "fingerprint": "datamodule",
@@ -41,8 +46,11 @@ __all__ = [
     "Sentences",
     "Sources",
     "TextCorpus",
+    "Tokenization",
     "Tokenizer",
     "TranslationData",
+    "WordTokenization",
+    "count_words",
     "encode_sources",
     "evaluation_loader",
     "fingerprint",
