@@ -14,23 +14,6 @@ def hypothesis(score: float, truncated: bool = False, tokens: int = 1, source: i
     return Hypothesis(list(range(4, 4 + tokens)), score, score, torch.full((rows, source), 1 / source), truncated)
 
 
-def test_links_are_the_likeliest_source_word_of_each_target_word_without_end_marks():
-    alignment = torch.tensor(
-        [
-            [0.1, 0.6, 0.3],
-            [0.3, 0.1, 0.6],  # looks at the source's end mark most: its likeliest word is linked
-            [0.2, 0.7, 0.1],  # the target's end mark
-        ]
-    )
-    assert Hypothesis([8, 9], -1.0, -1.0, alignment, truncated=False).links() == [(1, 0), (0, 1)]
-    assert Hypothesis([8, 9, 7], -1.0, -1.0, alignment, truncated=True).links() == [(1, 0), (0, 1), (1, 2)]
-
-
-def test_an_empty_source_or_translation_has_no_links():
-    assert hypothesis(-1.0, source=1).links() == []
-    assert hypothesis(-1.0, tokens=0).links() == []
-
-
 def test_the_limit_is_each_sentences_own():
     rule = LengthRule(limit_factor=1.5, limit_extra=2)
     assert rule.limits(torch.tensor([1, 2, 3, 11])) == [2, 3, 5, 17]  # of 0, 1, 2, 10 words

@@ -31,11 +31,6 @@ class Hypothesis:
     alignment: Float[Tensor, "target source"]
     truncated: bool
 
-    def links(self) -> list[tuple[int, int]]:
-        """(source word, target word): for each target word the source word of the largest weight; no end marks."""
-        words = self.alignment[: len(self.tokens), :-1]
-        return [(int(row.argmax()), j) for j, row in enumerate(words)] if words.shape[1] else []
-
 
 class Search(Protocol):
     """``search(model, source, lengths)``: the best hypotheses of each sentence, best first.
@@ -44,9 +39,11 @@ class Search(Protocol):
     The model must be in evaluation mode.
 
     n_best: how many hypotheses a sentence has at most.
+    rule: how long they may be.
     """
 
     n_best: int
+    rule: "LengthRule"
 
     def __call__(
         self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
@@ -57,7 +54,7 @@ class Search(Protocol):
 class LengthRule:
     """How long a translation may be, and how its length enters its score.
 
-    limit_factor, limit_extra: the translation of a sentence of S words may have ⌊limit_factor · S⌋ + limit_extra
+    limit_factor, limit_extra: the translation of a sentence of S tokens may have ⌊limit_factor · S⌋ + limit_extra
         tokens, its end mark counted: its own length alone decides.
     length_normalization: the exponent of the length that divides the log-probability; 0 ranks by log-probability
         itself.

@@ -9,6 +9,7 @@ from lookback.data import Corpus, Tokenizer, TranslationData
 from lookback.errors import settings
 from lookback.nn import Seq2Seq, initialize
 from lookback.training.module import TranslationModule
+from lookback.training.writing import dictionary
 
 
 def build_data(
@@ -33,14 +34,17 @@ def build_data(
         )
 
 
-def build_model(config: DictConfig, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
+def build_model(
+    config: DictConfig, source_vocabulary: int, target_vocabulary: int, share_embeddings: bool = False
+) -> Seq2Seq:
     """The network that ``config`` names, with first values drawn from torch's seed."""
     encoder = instantiate(config.encoder, vocabulary_size=source_vocabulary)
     attention = instantiate(config.attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size)
     decoder = instantiate(
         config.decoder, vocabulary_size=target_vocabulary, attention=attention, init_size=encoder.final_size
     )
-    model = Seq2Seq(encoder, decoder)
+    with settings():
+        model = Seq2Seq(encoder, decoder, share_embeddings)
     with settings("initialization"):
         initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
     return model
@@ -49,10 +53,12 @@ def build_model(config: DictConfig, source_vocabulary: int, target_vocabulary: i
 def build_module(
     config: DictConfig, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, bleu_tokenize: str
 ) -> TranslationModule:
-    """The network with all that trains, validates and tests it."""
-    model = build_model(config, len(source_tokenizer), len(target_tokenizer))
+    """The network with all that trains, validates and tests it. A joint tokenizer, one object, has one embedding."""
+    is_joint = source_tokenizer is target_tokenizer
+    model = build_model(config, len(source_tokenizer), len(target_tokenizer), share_embeddings=is_joint)
     optimizer, schedule = instantiate(config.optimizer), instantiate(config.scheduler)
     search = instantiate(config.search)
+    entries = dictionary(config.unknown_words)
     with settings():
         return TranslationModule(
             model=model,
@@ -61,6 +67,7 @@ def build_module(
             search=search,
             source_tokenizer=source_tokenizer,
             target_tokenizer=target_tokenizer,
+            dictionary=entries if model.decoder.attention.looks_back else None,
             bleu_tokenize=bleu_tokenize,
             validation_sentences=config.validation_sentences,
             label_smoothing=config.label_smoothing,

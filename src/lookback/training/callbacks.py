@@ -1,23 +1,18 @@
-"""What watches a training: its cost, its progress in plain lines, and the alignments as they form."""
+"""What watches a training: its cost, and its progress in plain lines."""
 
 import math
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import lightning
-import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback
 
 from lookback.data import Batch
-from lookback.evaluation import atomic_write
-from lookback.evaluation.length_curve import BOUNDS
-from lookback.search import force
 from lookback.symbols import PAD
 from lookback.training import peak_memory
-from lookback.training.module import TranslationModule, data_of
+from lookback.training.module import data_of
 
 
 class Cost(Callback):
@@ -144,67 +139,6 @@ class PlainProgress(Callback):
 def in_terminal() -> bool:
     """Whether a person watches: then a rich progress bar; plain lines elsewhere."""
     return sys.stdout.isatty()
-
-
-class AlignmentSnapshots(Callback):
-    """Where the model looks when it is made to write the reference, for a fixed sample of the test set, epoch by epoch.
-
-    The sample is stratified: the first ``per_bucket`` sentences of each length bucket, in the test set's order. Written
-    to ``path`` (test/alignments.npz) after each validation:
-
-        ids, source, target     (sentences,) row in the test set; the model's own tokens, unknown words as <unk>
-        epochs                  (epochs,) epochs of training behind each snapshot
-        offsets, rows, columns  (sentences,) sentence i is weights[e, offsets[i]:][: rows[i] · columns[i]], row-major
-        weights                 (epochs, cells) float16: a row a target token, a column a source token, end marks last
-    """
-
-    def __init__(self, path: Path | str, per_bucket: int = 3) -> None:
-        if per_bucket < 1:
-            raise ValueError(f"per_bucket={per_bucket}: expected 1 or more")
-        self.path = Path(path)
-        self.per_bucket = per_bucket
-        self.epochs: list[int] = []
-        self.weights: list[torch.Tensor] = []
-
-    def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        if trainer.sanity_checking:
-            return
-        assert isinstance(module, TranslationModule)
-        data = data_of(trainer)
-        texts = data.texts("test")
-        ids = stratified_sample([len(text.split()) for text in texts["source"]], self.per_bucket)
-        batch = data.test_dataloader().dataset[np.array(ids)].to(module.device)
-        found = force(module.model, batch.source, batch.source_length, batch.target)
-        self.epochs.append(trainer.current_epoch + 1)
-        self.weights.append(torch.cat([best.alignment.flatten() for best in found]).to(torch.float16))
-        shapes = np.array([best.alignment.shape for best in found])
-        sources = [row[: columns - 1] for row, columns in zip(batch.source.tolist(), shapes[:, 1], strict=True)]
-        cells = shapes.prod(axis=1)
-        with atomic_write(self.path) as file:
-            np.savez_compressed(
-                file,
-                ids=np.array(ids),
-                source=np.array([module.source_tokenizer.decode(words) for words in sources]),
-                target=np.array([module.target_tokenizer.decode(best.tokens) for best in found]),
-                epochs=np.array(self.epochs),
-                offsets=np.cumsum(cells) - cells,
-                rows=shapes[:, 0],
-                columns=shapes[:, 1],
-                weights=torch.stack(self.weights).numpy(),
-            )
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"epochs": self.epochs, "weights": self.weights}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.epochs = state_dict["epochs"]
-        self.weights = state_dict["weights"]
-
-
-def stratified_sample(lengths: list[int], per_bucket: int) -> list[int]:
-    """Rows of the first ``per_bucket`` sentences in each length bucket, shortest bucket first."""
-    buckets = np.searchsorted(np.array(BOUNDS), np.array(lengths), side="left")
-    return [int(row) for bucket in np.unique(buckets) for row in np.flatnonzero(buckets == bucket)[:per_bucket]]
 
 
 def _minutes(seconds: float) -> str:

@@ -19,7 +19,7 @@ from lookback.training.trained import Trained
 def evaluate(config: DictConfig) -> dict[str, Any]:
     """Test ``config.run``; what results.json holds. It has a directory of its own: the run's test/ stays as it is."""
     quiet()
-    trained = Trained.load(config.run)
+    trained = Trained.load(config.run, config.unknown_words)
     files = config.data.test
     if (files.source is None) != (files.target is None):
         missing = "source" if files.source is None else "target"

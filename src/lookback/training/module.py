@@ -1,7 +1,7 @@
 """The network as Lightning trains, validates and tests it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import lightning
@@ -19,6 +19,7 @@ from lookback.evaluation.predictions import Prediction
 from lookback.nn import Seq2Seq
 from lookback.search import GreedySearch, Search
 from lookback.training.metrics import CorpusBleu
+from lookback.training.writing import Writer
 
 
 class TranslationModule(lightning.LightningModule):
@@ -28,6 +29,7 @@ class TranslationModule(lightning.LightningModule):
     schedule: gives a learning-rate schedule of the optimizer and the total number of updates, as
         ``lookback.training.schedules`` do.
     search: what decodes the test set; validation decodes greedily, the first ``validation_sentences`` pairs.
+    dictionary: for unknown words of the test set's translations, as ``Writer`` has it; validation keeps them.
     bleu_tokenize: sacrebleu's tokenizer for this corpus.
     label_smoothing: ε of the training loss; perplexity is always of the unsmoothed one.
     config: the whole resolved configuration, plain containers; it travels in every checkpoint, under ``config``.
@@ -43,6 +45,7 @@ class TranslationModule(lightning.LightningModule):
         search: Search,
         source_tokenizer: Tokenizer,
         target_tokenizer: Tokenizer,
+        dictionary: Mapping[str, str] | None,
         bleu_tokenize: str,
         validation_sentences: int,
         label_smoothing: float,
@@ -59,10 +62,11 @@ class TranslationModule(lightning.LightningModule):
         self.search = search
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
+        self.writer = Writer(source_tokenizer, target_tokenizer, dictionary)
         self.validation_sentences = validation_sentences
         self.label_smoothing = label_smoothing
         self.config = config
-        self.validation_search = GreedySearch()
+        self.validation_search = GreedySearch(search.rule.limit_factor, search.rule.limit_extra)
         # a loss that is no number is reported as such, not left out
         self.validation_loss = MeanMetric(nan_strategy="disable")
         self.validation_bleu = CorpusBleu(bleu_tokenize)
@@ -144,7 +148,7 @@ class TranslationModule(lightning.LightningModule):
                 id=i,
                 source=texts[i]["source"],
                 reference=texts[i]["target"],
-                hypothesis=self.target_tokenizer.decode(best.tokens),
+                hypothesis=self.writer.text(texts[i]["source"], best),
                 score=best.score,
                 source_length=len(texts[i]["source"].split()),
                 truncated=best.truncated,

@@ -13,8 +13,9 @@ from omegaconf import DictConfig
 from lookback.data import TranslationData
 from lookback.errors import InputError
 from lookback.report import Run, length_chart, save_chart
+from lookback.training.alignment_snapshots import AlignmentSnapshots
 from lookback.training.build import build_data, build_module
-from lookback.training.callbacks import AlignmentSnapshots, Cost, PlainProgress, in_terminal
+from lookback.training.callbacks import Cost, PlainProgress, in_terminal
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.module import TranslationModule
 from lookback.training.quiet import quiet

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from lookback.data import Tokenizer
@@ -22,13 +23,20 @@ class Trained:
     module: TranslationModule
 
     @classmethod
-    def load(cls, path: Path | str) -> "Trained":
-        """Load the best checkpoint of the run directory ``path``. Raises InputError where there is none."""
+    def load(cls, path: Path | str, unknown_words: str | None = None) -> "Trained":
+        """Load the best checkpoint of the run directory ``path``. Raises InputError where there is none.
+
+        unknown_words: in place of the run's own.
+        """
         run = RunDirectory.existing(path)
         checkpoint = run.checkpoint()
         config = OmegaConf.create(checkpoint["config"])
+        if unknown_words is not None:
+            config.unknown_words = unknown_words
         source = Tokenizer.load(run.tokenizers / "source.json")
-        target = Tokenizer.load(run.tokenizers / "target.json")
+        # a joint tokenizer is one object: that is how the network knows to have one embedding
+        is_joint = "_target_" in config.tokenizer and instantiate(config.tokenizer).joint
+        target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
         # the corpus' own BLEU tokenizer is only known once a corpus is read; nothing here validates
         module = build_module(config, source, target, bleu_tokenize="none")
         module.load_state_dict(checkpoint["state_dict"])

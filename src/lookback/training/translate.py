@@ -22,11 +22,11 @@ SEPARATOR = " ||| "
 def translate(config: DictConfig) -> None:
     """Translate ``config.input`` (standard input where it is null) to standard output.
 
-    A line is a translation. ``scores`` and ``alignments`` (Pharaoh ``source-target``, 0-based) follow it after
-    `` ||| ``; where a search gives several for a line, the number of the input line (0-based) comes first, as in Moses'
-    n-best lists.
+    A line is a translation. ``scores`` and ``alignments`` follow it after `` ||| ``: ``source-target`` as in Pharaoh,
+    0-based, words of the line as it was read and of the translation as it is written. Where a search gives several for
+    a line, the number of the input line (0-based) comes first, as in Moses' n-best lists.
     """
-    trained = Trained.load(config.run)
+    trained = Trained.load(config.run, config.unknown_words)
     if config.alignments and not trained.module.model.decoder.attention.looks_back:
         raise InputError(
             f"alignments=true: {config.run} was trained with attention={trained.config.names.attention}, "
@@ -35,34 +35,35 @@ def translate(config: DictConfig) -> None:
     search = instantiate(config.search)
     if config.input:
         check_file(Path(config.input))
+    writer = trained.module.writer
     lines = read_lines(Path(config.input)) if config.input else read_stream()
     number = 0
     for batch in as_available(lines, config.batch_size):
-        for hypotheses in translate_lines(trained, search, batch):
-            for hypothesis, text in hypotheses:
-                fields = [text]
+        for line, hypotheses in zip(batch, translate_lines(trained, search, batch), strict=True):
+            for hypothesis in hypotheses:
+                fields = [writer.text(line, hypothesis)]
                 if search.n_best > 1:
                     fields.insert(0, str(number))
                 if config.scores:
                     fields.append(f"{hypothesis.score:.4f}")
                 if config.alignments:
-                    fields.append(" ".join(f"{i}-{j}" for i, j in hypothesis.links()))
+                    fields.append(" ".join(f"{i}-{j}" for i, j in writer.links(line, hypothesis)))
                 sys.stdout.write(SEPARATOR.join(fields) + "\n")
             number += 1
         sys.stdout.flush()
 
 
-def translate_lines(trained: Trained, search: Search, lines: list[str]) -> list[list[tuple[Hypothesis, str]]]:
-    """The hypotheses of each line, best first, with their text. A line without words is its own translation."""
+def translate_lines(trained: Trained, search: Search, lines: list[str]) -> list[list[Hypothesis]]:
+    """The hypotheses of each line, best first. A line without words is its own translation."""
     nothing = Hypothesis([], 0.0, 0.0, torch.zeros(0, 1), truncated=False)
-    found: list[list[tuple[Hypothesis, str]]] = [[(nothing, "")] for _ in lines]
+    found = [[nothing] for _ in lines]
     # like lengths together: no hypothesis changes, only the padding
     spoken = sorted((i for i, line in enumerate(lines) if line.split()), key=lambda i: len(lines[i].split()))
     if spoken:
         batch = encode_sources([lines[i] for i in spoken], trained.source_tokenizer)
         batch = batch.to(next(trained.module.parameters()).device)
         for i, hypotheses in zip(spoken, search(trained.module.model, batch.source, batch.source_length), strict=True):
-            found[i] = [(best, trained.target_tokenizer.decode(best.tokens)) for best in hypotheses]
+            found[i] = hypotheses
     return found
 
 
