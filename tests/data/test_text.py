@@ -1,16 +1,20 @@
 import gzip
+import io
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import hydra
+import numpy as np
 import pytest
+from datasets import IterableDataset
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from lookback.data import SPLITS, TextCorpus, read_pair
-from lookback.data.lines import read_lines
+from lookback.data import SPLITS, TextCorpus, lines, read_pair
+from lookback.data.text import stream_pair
 from lookback.errors import InputError
 
 CONFIG = Path(__file__).parents[2] / "conf" / "data" / "text.yaml"
@@ -74,6 +78,8 @@ HANDLED = {
         ["a\x0cb\x1cc\u2028d", "t\x85wo\u2029", "three"],
     ),
     "10,000 words": (plain(f"one\n{WORDS}\nthree\n".encode()), ["one", WORDS, "three"]),
+    "1 MiB": (plain(b"\xef\xbb\xbf" + b"x" * (1 << 20) + b"\r\n\n\n"), ["x" * (1 << 20), "", ""]),
+    "a byte-order mark alone": (plain(b"\xef\xbb\xbf\n\n\r"), ["", "", ""]),
     "any script": (plain("日本語\nعربى e\u0301\n😀\n".encode()), ["日本語", "عربى e\u0301", "😀"]),
 }
 
@@ -124,7 +130,19 @@ REFUSED = {
     ),
     "damaged gzip": (
         named("s.gz", gzip.compress(GOOD)[:-8] + b"\0" * 8),
-        "{0}:1: damaged or cut-off gzip data (CRC check failed",
+        "{0}:4: damaged or cut-off gzip data (CRC check failed",
+    ),
+    "a line over 1 MiB": (
+        plain(b"one\n" + b"x" * (1 << 20) + b"y\r\nthree\n"),
+        "{0}:2: a line of more than 1,048,576 bytes, expected a UTF-8 text file",
+    ),
+    "a last line over 1 MiB": (
+        plain(b"one\ntwo\n" + b"x" * (9 << 20)),
+        "{0}:3: a line of more than 1,048,576 bytes, expected a UTF-8 text file",
+    ),
+    "the first of two faults": (
+        plain(b"one\n\xff\n\0\n"),
+        "{0}:2: invalid UTF-8 at byte 1 of the line, 5 of the text",
     ),
 }
 
@@ -156,19 +174,47 @@ def test_refused_with_one_line_and_nothing_kept(
     assert message.startswith(expected.format(path))
     assert "\n" not in message
     assert "expected" in message
-    assert not [file for file in datasets_cache.rglob("*") if file.is_file()]
+    assert not [file for file in datasets_cache.rglob("*") if file.is_file() and file.suffix != ".lock"]
 
 
-LINE = st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]))
-
-
-@given(st.lists(LINE, min_size=1), st.sampled_from(["\n", "\r\n"]))
-def test_any_lines_come_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str], end: str) -> None:
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), st.integers(1, 9))
+def test_any_text_is_cut_at_its_line_ends_alone(
+    tmp_path_factory: pytest.TempPathFactory, text: str, block: int
+) -> None:
+    """Whatever it holds, and wherever a block ends in it."""
     path = tmp_path_factory.mktemp("lines") / "s.txt"
-    path.write_bytes("".join(line + end for line in lines).encode())
-    if lines[0].startswith("\ufeff"):
-        lines[0] = lines[0][1:]
-    assert list(read_lines(path)) == lines
+    path.write_bytes(text.encode())
+    expected = text.removeprefix("\ufeff").split("\n")
+    if expected[-1] == "" and len(expected) > 1:
+        expected.pop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_BLOCK", block)
+        patch.setattr(lines, "_PIECE", 2)
+        assert list(lines.read_lines(path)) == [line.removesuffix("\r") for line in expected]
+
+
+@given(st.lists(st.binary(max_size=6), min_size=1), st.integers(1, 9))
+def test_the_first_fault_is_named_wherever_a_block_ends(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], block: int
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "s.txt"
+    content = b"".join(row.replace(b"\n", b"?").replace(b"\0", b"?") + b"\n" for row in rows)
+    path.write_bytes(content)
+    fault = None
+    for number, row in enumerate(io.BytesIO(content), start=1):
+        try:
+            row.decode()
+        except UnicodeDecodeError as error:
+            fault = f"s.txt:{number}: invalid UTF-8 at byte {error.start + 1} of the line"
+            break
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_BLOCK", block)
+        patch.setattr(lines, "_PIECE", 2)
+        try:
+            assert sum(1 for _ in lines.read_lines(path)) == len(rows)
+            assert fault is None
+        except InputError as error:
+            assert fault is not None and fault in str(error)
 
 
 def test_limit_keeps_the_top_but_checks_the_whole(tmp_path: Path) -> None:
@@ -180,6 +226,83 @@ def test_limit_keeps_the_top_but_checks_the_whole(tmp_path: Path) -> None:
     target.write_bytes(GOOD + b"four\n")
     with pytest.raises(InputError, match=r"t:4: has no partner: this file has 4 lines"):
         read_pair(source, target, limit=1)
+
+
+def test_a_subset_is_drawn_from_the_whole_and_keeps_its_order(tmp_path: Path) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_text("".join(f"s{i}\n" for i in range(1000)))
+    target.write_text("".join(f"t{i}\n" for i in range(1000)))
+    drawn = read_pair(source, target, limit=100, subset_seed=7)
+    rows = [int(text[1:]) for text in drawn["source"]]
+    assert rows == sorted(np.random.default_rng(7).choice(1000, 100, replace=False).tolist())
+    assert drawn["target"][:] == [f"t{i}" for i in rows]
+    assert read_pair(source, target, limit=100, subset_seed=8)["source"][:] != drawn["source"][:]
+    assert read_pair(source, target, limit=2000, subset_seed=7).to_dict() == read_pair(source, target).to_dict()
+
+
+def numbered(folder: Path, count: int) -> tuple[Path, Path]:
+    """Two files, of about 9 and 13 bytes a line: their blocks never end at the same line."""
+    source, target = folder / "s.txt.gz", folder / "t.txt"
+    source.write_bytes(gzip.compress("".join(f"s {i:06}\n" for i in range(count)).encode()))
+    target.write_text("".join(f"target {i:06}\n" for i in range(count)))
+    return source, target
+
+
+def test_blocks_of_both_sides_are_joined_in_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = numbered(tmp_path, 5000)
+    monkeypatch.setattr(lines, "_BLOCK", 1000)
+    monkeypatch.setattr(lines, "_PIECE", 300)
+    pairs = read_pair(*files)
+    assert pairs["source"][:] == [f"s {i:06}" for i in range(5000)]
+    assert pairs["target"][:] == [f"target {i:06}" for i in range(5000)]
+    files[1].write_text("".join(f"target {i:06}\n" for i in range(4321)))
+    with pytest.raises(InputError, match=r"s.txt.gz:4322: has no partner: this file has 5,000 lines, .* has 4,321;"):
+        read_pair(*files)
+
+
+def test_a_stream_gives_the_same_pairs_and_keeps_nothing(
+    tmp_path: Path, datasets_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "_BLOCK", 1000)
+    source, target = numbered(tmp_path, 500)
+    train = {"source": str(source), "target": str(target)}
+    built = corpus(train=train, validation=train, test=train, streaming=True)
+    stream = built.load("train")
+    assert isinstance(stream, IterableDataset)
+    assert list(stream.features) == ["source", "target"]
+    rows = list(stream)
+    assert not list(datasets_cache.rglob("*.arrow"))
+    assert rows == list(read_pair(source, target))
+    assert list(stream) == rows  # from the top again
+    tables = [table for table in stream.with_format("arrow").iter(64)]
+    assert [text for table in tables for text in table["source"].to_pylist()] == [row["source"] for row in rows]
+    assert list(corpus(train=train, validation=train, test=train, streaming=True, limit=77).load("train")) == rows[:77]
+
+
+@pytest.mark.parametrize("stop", [1, 90, 91, 499])
+def test_a_stream_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int) -> None:
+    monkeypatch.setattr(lines, "_BLOCK", 1000)
+    files = numbered(tmp_path, 500)
+    stream = stream_pair(*files)
+    passing = iter(stream)
+    before = [next(passing) for _ in range(stop)]
+    state = json.loads(json.dumps(stream.state_dict()))
+    again = stream_pair(*files)
+    again.load_state_dict(state)
+    assert before + list(again) == list(read_pair(*files))
+
+
+def test_a_stream_is_checked_as_it_is_read(tmp_path: Path) -> None:
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_bytes(b"one\ntw\xe9\n")
+    target.write_bytes(b"one\ntwo\n")
+    with pytest.raises(InputError, match=r"s:2: invalid UTF-8 at byte 3"):
+        list(stream_pair(source, target))
+    source.write_bytes(GOOD)
+    with pytest.raises(InputError, match=r"s:3: has no partner"):
+        list(stream_pair(source, target))
+    with pytest.raises(InputError, match=r"nothing: no such file"):
+        stream_pair(source, tmp_path / "nothing")
 
 
 def test_cache_is_used_until_a_file_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,8 +323,8 @@ def test_unwritable_cache_is_one_clear_line(tmp_path: Path, datasets_cache: Path
     source, target = tmp_path / "s", tmp_path / "t"
     source.write_bytes(GOOD)
     target.write_bytes(GOOD)
-    (datasets_cache / "lookback_text").write_text("in the way")
-    with pytest.raises(InputError, match="expected a folder to cache the corpus in, HF_DATASETS_CACHE names another"):
+    (datasets_cache / "lookback").write_text("in the way")
+    with pytest.raises(InputError, match="expected room to keep prepared text, HF_DATASETS_CACHE names another folder"):
         read_pair(source, target)
 
 
@@ -219,7 +342,11 @@ def test_bad_settings_name_the_argument() -> None:
         ({"train": {"source": "a"}}, "train: has source, expected source and target"),
         ({"test": {"source": "a", "target": "b", "sauce": "c"}}, "test: has sauce, source, target, expected"),
         ({"train_max_length": 0}, "train_max_length: 0, expected 1 or more, or null"),
+        ({"max_length_ratio": 0.5}, "max_length_ratio: 0.5, expected 1 or more, or null"),
         ({"limit": 0}, "limit: 0, expected 1 or more, or null"),
+        ({"subset_seed": 3}, "subset_seed: 3 without limit, expected limit beside it"),
+        ({"subset_seed": 3, "limit": 2, "streaming": True}, "subset_seed: 3 with streaming, expected null"),
+        ({"alignment_base": 2}, "alignment_base: 2, expected 0 or 1"),
         ({"bleu_tokenize": "14a"}, "bleu_tokenize: '14a', expected one of .*13a"),
     ]:
         with pytest.raises(ValueError, match=expected):

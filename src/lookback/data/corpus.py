@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from datasets import Dataset
+    from datasets import Dataset, IterableDataset
 
 SPLITS = ("train", "validation", "test")
 
@@ -27,12 +27,46 @@ class Corpus(Protocol):
     max_length_ratio: float | None
     bleu_tokenize: str
 
-    def load(self, split: str) -> Dataset:
+    def load(self, split: str) -> Dataset | IterableDataset:
         """The split "train", "validation" or "test", with the string features `source` and `target`; no other is read.
 
-        A corpus with gold word alignments adds `alignment`: a list of [source word, target word] pairs, both 0-based.
+        No text is None. Only the training split may be a stream, an IterableDataset.
+
+        A corpus with gold word alignments adds `alignment`, the sure links: a list of [source word, target word] pairs,
+        both 0-based; and it may add `possible`, the links that are possible but not sure.
         Row i of a split is sentence i everywhere else, so a corpus leaves no line of a test set out.
 
         Errors: `InputError` where the text cannot be read as it was promised.
         """
         ...
+
+
+def check_settings(
+    train_max_length: int | None,
+    max_length_ratio: float | None,
+    bleu_tokenize: str,
+    limit: int | None,
+    subset_seed: int | None,
+    streaming: bool,
+    alignment_base: int,
+) -> None:
+    """Refuse settings that no corpus can have: ValueError, one line that names the setting."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    if train_max_length is not None and train_max_length < 1:
+        raise ValueError(f"train_max_length: {train_max_length}, expected 1 or more, or null for no limit")
+    if max_length_ratio is not None and max_length_ratio < 1:
+        raise ValueError(f"max_length_ratio: {max_length_ratio}, expected 1 or more, or null for no limit")
+    if bleu_tokenize not in BLEU.TOKENIZERS:
+        raise ValueError(f"bleu_tokenize: {bleu_tokenize!r}, expected one of {', '.join(BLEU.TOKENIZERS)}")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit: {limit}, expected 1 or more, or null for all pairs")
+    if subset_seed is not None and limit is None:
+        raise ValueError(f"subset_seed: {subset_seed} without limit, expected limit beside it, the pairs to draw")
+    if subset_seed is not None and streaming:
+        raise ValueError(
+            f"subset_seed: {subset_seed} with streaming, expected null: nobody knows how long a stream is, "
+            "limit takes its first pairs"
+        )
+    if alignment_base not in (0, 1):
+        raise ValueError(f"alignment_base: {alignment_base}, expected 0 or 1, the number of a sentence's first word")
