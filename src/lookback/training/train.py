@@ -1,5 +1,6 @@
 """One run: read, train, test, and leave a run directory."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from omegaconf import DictConfig
 from lookback.data import TranslationData
 from lookback.errors import InputError
 from lookback.report import Run, length_chart, save_chart
+from lookback.search import LengthRule
 from lookback.training.alignment_snapshots import AlignmentSnapshots
 from lookback.training.build import build_data, build_module
 from lookback.training.callbacks import Cost, PlainProgress, in_terminal
@@ -59,6 +61,7 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     data.save_tokenizers(run.tokenizers)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
     describe(config, data, module, run.path)
+    warn_of_short_limits(data, module.search.rule)
 
     cost, metrics = Cost(), MetricsLog(run.path / "metrics.csv")
     loggers = [metrics, *([instantiate(config.logger)] if config.logger else [])]
@@ -150,3 +153,19 @@ def describe(config: DictConfig, data: TranslationData, module: TranslationModul
         f"validation {about['validation']['pairs']:,}, test {about['test']['pairs']:,} pairs",
         flush=True,
     )
+
+
+def warn_of_short_limits(data: TranslationData, rule: LengthRule) -> None:
+    """Say where translations would be cut off because the target's tokens are so much shorter than the source's.
+
+    A limit counts tokens: five of characters may stand for one of words. Cut translations are counted in the results,
+    but only after the training.
+    """
+    split = data.describe()["train"]
+    ratio = (split["target_tokens"] - split["pairs"]) / max(split["source_tokens"] - split["pairs"], 1)
+    if ratio > rule.limit_factor:
+        print(
+            f"warning: a training target has {ratio:.1f} tokens to one of its source, more than "
+            f"search.limit_factor={rule.limit_factor:g} lets a translation have; expected about {2 * ratio:.0f}",
+            file=sys.stderr,
+        )
