@@ -65,6 +65,20 @@ def run(directory: Path | str, *overrides: str, tiny_data: bool = True) -> dict[
     return train(compose(directory, *overrides, tiny_data=tiny_data), directory)
 
 
+def translated(capsys: pytest.CaptureFixture[str], directory: Path, source: Path, *overrides: str) -> list[str]:
+    """The lines that `python translate.py run=DIRECTORY input=SOURCE OVERRIDES` prints."""
+    from lookback.training.translate import translate
+
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        options = [f"run='{directory}'", f"input='{source}'", *overrides]
+        config = hydra.compose("translate", options)
+    capsys.readouterr()
+    translate(config)
+    text = capsys.readouterr().out
+    assert text.endswith("\n")
+    return text.removesuffix("\n").split("\n")
+
+
 class Interrupt(Callback):
     """Ctrl+C at the beginning of an update: `+callbacks.interrupt={_target_: running.Interrupt, update: 4}`."""
 

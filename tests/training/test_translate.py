@@ -5,14 +5,13 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import hydra
 import pytest
 
 from lookback.errors import InputError
 from lookback.search import force
 from lookback.training.trained import Trained
-from lookback.training.translate import as_available, translate
-from running import CONF, run
+from lookback.training.translate import as_available
+from running import run, translated
 
 LINES = ["the man sees the dog .", "", "he sleeps .", "   ", "a zebra quacks", "the dog .\u2028he\x0c sleeps ."]
 
@@ -24,20 +23,8 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def output(capsys: pytest.CaptureFixture[str], directory: Path, source: Path, *overrides: str) -> list[str]:
-    """The lines that a translation of a file prints."""
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        options = [f"run='{directory}'", f"input='{source}'", *overrides]
-        config = hydra.compose("translate", options)
-    capsys.readouterr()
-    translate(config)
-    text = capsys.readouterr().out
-    assert text.endswith("\n")
-    return text.removesuffix("\n").split("\n")
-
-
 def test_a_line_in_a_line_out(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = output(capsys, finished, source)
+    lines = translated(capsys, finished, source)
     assert len(lines) == len(LINES)
     assert lines[1] == lines[3] == ""
     assert all(lines[i] for i in (0, 2, 4, 5))
@@ -48,7 +35,7 @@ def test_the_batch_changes_nothing(
     finished: Path, source: Path, capsys: pytest.CaptureFixture[str], search: str
 ) -> None:
     one, many = (
-        output(capsys, finished, source, f"search={search}", f"batch_size={size}", "alignments=true")
+        translated(capsys, finished, source, f"search={search}", f"batch_size={size}", "alignments=true")
         for size in (1, 64)
     )
     assert one == many
@@ -57,12 +44,12 @@ def test_the_batch_changes_nothing(
 def test_a_gzipped_file_and_crlf(
     finished: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    expected = output(capsys, finished, source)
+    expected = translated(capsys, finished, source)
     packed, crlf = tmp_path / "input.gz", tmp_path / "crlf.txt"
     packed.write_bytes(gzip.compress(source.read_bytes()))
     crlf.write_bytes(b"\xef\xbb\xbf" + source.read_bytes().replace(b"\n", b"\r\n"))
-    assert output(capsys, finished, packed) == expected
-    assert output(capsys, finished, crlf) == expected
+    assert translated(capsys, finished, packed) == expected
+    assert translated(capsys, finished, crlf) == expected
 
 
 def test_scores_are_those_of_forced_decoding(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +57,7 @@ def test_scores_are_those_of_forced_decoding(finished: Path, source: Path, capsy
     from lookback.symbols import EOS
 
     trained = Trained.load(finished)
-    lines = output(capsys, finished, source, "scores=true", "search=greedy", "search.limit_extra=100")
+    lines = translated(capsys, finished, source, "scores=true", "search=greedy", "search.limit_extra=100")
     text, score = lines[0].split(" ||| ")
     import datasets
 
@@ -84,7 +71,7 @@ def test_scores_are_those_of_forced_decoding(finished: Path, source: Path, capsy
 
 
 def test_alignments_name_words_of_both_sides(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for number, line in enumerate(output(capsys, finished, source, "alignments=true")):
+    for number, line in enumerate(translated(capsys, finished, source, "alignments=true")):
         text, alignment = line.split(" ||| ")
         links = [tuple(map(int, link.split("-"))) for link in alignment.split()]
         assert [j for _, j in links] == list(range(len(text.split())))
@@ -95,7 +82,7 @@ def test_alignments_name_words_of_both_sides(finished: Path, source: Path, capsy
 def test_several_translations_a_line_are_numbered(
     finished: Path, source: Path, capsys: pytest.CaptureFixture[str], search: list[str]
 ) -> None:
-    lines = output(capsys, finished, source, *search, "scores=true")
+    lines = translated(capsys, finished, source, *search, "scores=true")
     rows = [line.split(" ||| ") for line in lines]
     assert all(len(row) == 3 for row in rows)
     # a line without words has one translation: nothing
@@ -103,8 +90,8 @@ def test_several_translations_a_line_are_numbered(
 
 
 def test_the_best_of_several_is_the_one(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    best = output(capsys, finished, source)
-    several = [line.split(" ||| ") for line in output(capsys, finished, source, "search.n_best=5")]
+    best = translated(capsys, finished, source)
+    several = [line.split(" ||| ") for line in translated(capsys, finished, source, "search.n_best=5")]
     assert [next(text for number, text in several if number == str(i)) for i in range(len(LINES))] == best
 
 
@@ -113,7 +100,7 @@ def test_what_does_not_look_back_has_no_alignments(
 ) -> None:
     run(tmp_path / "none", grammar_cache, "attention=none")
     with pytest.raises(InputError, match="attention=none, which looks at the source as a whole") as caught:
-        output(capsys, tmp_path / "none", source, "alignments=true")
+        translated(capsys, tmp_path / "none", source, "alignments=true")
     assert "\n" not in str(caught.value)
 
 
@@ -128,7 +115,7 @@ def test_a_bad_file_is_refused(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        output(capsys, finished, path)
+        translated(capsys, finished, path)
 
 
 def test_batches_take_what_is_there_and_wait_for_no_more() -> None:

@@ -161,11 +161,11 @@ def warn_of_short_limits(data: TranslationData, rule: LengthRule) -> None:
     A limit counts tokens: five of characters may stand for one of words. Cut translations are counted in the results,
     but only after the training.
     """
-    split = data.describe()["train"]
+    split = data.describe()["validation"]  # how many tokens a stream has to train on, nobody knows
     ratio = (split["target_tokens"] - split["pairs"]) / max(split["source_tokens"] - split["pairs"], 1)
     if ratio > rule.limit_factor:
         print(
-            f"warning: a training target has {ratio:.1f} tokens to one of its source, more than "
+            f"warning: a validation target has {ratio:.1f} tokens to one of its source, more than "
             f"search.limit_factor={rule.limit_factor:g} lets a translation have; expected about {2 * ratio:.0f}",
             file=sys.stderr,
         )
