@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from lookback.data.tokenizer import Tokenizer
+from lookback.errors import InputError
 from lookback.symbols import EOS, PAD
 
 BATCH_UNITS = ("sentences", "tokens")
@@ -124,8 +125,8 @@ class BucketBatchSampler(Sampler[np.ndarray]):
     every epoch, so the number of batches is too. Without `shuffle` the order is always the same, longest sources first
     (a batch that does not fit into memory fails at once, not after an hour).
 
-    It is handed to a DataLoader as `sampler` with `batch_size=None`: Lightning calls `set_epoch` on a `sampler`,
-    but not on a `batch_sampler`.
+    Where several devices train, each has a sampler of its own with its `rank`. All of them get equally many batches, of
+    like lengths at the same step, and together every pair exactly once.
 
     Args:
         source_lengths: (N,) tokens of each source, EOS included.
@@ -133,10 +134,15 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         batch_size: sentences of a batch, or tokens: the larger of its padded source and its padded target.
         unit: "sentences" or "tokens". A sentence longer than a budget of tokens forms a batch of its own. A batch of
             B sentences also has a budget, 1,000 B tokens, so that one stray line of 10,000 words is not padded for.
-        seed: of the shuffle.
+            Only where every batch is one sentence already and their number is no multiple of `ranks`, up to ranks - 1
+            batches hold two.
+        seed: of the shuffle; several numbers are one seed too.
         shuffle: True for training.
+        rank: which share of the batches this sampler yields, 0 to ranks - 1.
+        ranks: into how many shares they go.
 
-    Errors: ValueError for a batch size below 1, an unknown unit, or lengths that do not pair up.
+    Errors: ValueError for a batch size below 1, an unknown unit, lengths that do not pair up, or a rank out of range;
+    InputError for fewer pairs than ranks.
     """
 
     def __init__(
@@ -145,8 +151,10 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         target_lengths: np.ndarray,
         batch_size: int,
         unit: str,
-        seed: int,
+        seed: int | tuple[int, ...],
         shuffle: bool,
+        rank: int = 0,
+        ranks: int = 1,
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size: {batch_size}, expected 1 or more")
@@ -154,18 +162,26 @@ class BucketBatchSampler(Sampler[np.ndarray]):
             raise ValueError(f"unit: {unit!r}, expected one of {', '.join(BATCH_UNITS)}")
         if len(source_lengths) != len(target_lengths):
             raise ValueError(f"source_lengths: {len(source_lengths)} of them, but {len(target_lengths)} target_lengths")
-        self.seed = seed
+        if not 0 <= rank < ranks:
+            raise ValueError(f"rank: {rank}, expected 0 to {ranks - 1} (ranks - 1)")
+        count = len(source_lengths)
+        if 0 < count < ranks:
+            raise InputError(f"data: {count} pairs for {ranks} devices, expected one or more for each")
+        self.seed = seed if isinstance(seed, tuple) else (seed,)
         self.shuffle = shuffle
         self.epoch = 0
-        self._lengths = np.stack([source_lengths, target_lengths])
-        ordered = self._lengths[:, self._order(np.arange(len(source_lengths)))]
-        self._starts = _cut(ordered, batch_size, batch_size * _ROOM if unit == "sentences" else batch_size)
-        self._stops = np.append(self._starts[1:], ordered.shape[1])[: len(self._starts)]
+        self.rank = rank
+        self.ranks = ranks
+        self._lengths = np.stack([source_lengths, target_lengths]).astype(np.int32, copy=False)
+        ordered = self._lengths[:, self._order(np.arange(count))]
+        starts = _cut(ordered, batch_size, batch_size * _ROOM if unit == "sentences" else batch_size)
+        self._starts = _divisible(starts, count, ranks)
+        self._stops = np.append(self._starts[1:], count)[: len(self._starts)]
         self._padding_waste = _padding_waste(ordered, self._starts)
 
     def __len__(self) -> int:
-        """Batches of an epoch, every epoch the same."""
-        return len(self._starts)
+        """Batches of an epoch, every epoch and every rank the same."""
+        return len(self._starts) // self.ranks
 
     @property
     def padding_waste(self) -> float:
@@ -179,12 +195,12 @@ class BucketBatchSampler(Sampler[np.ndarray]):
     def __iter__(self) -> Iterator[np.ndarray]:
         count = self._lengths.shape[1]
         if self.shuffle:
-            random = np.random.default_rng([self.seed, self.epoch])
+            random = np.random.default_rng([*self.seed, self.epoch])
             order = self._order(random.permutation(count))
-            batches = random.permutation(len(self))
+            steps = random.permutation(len(self))
         else:
-            order, batches = self._order(np.arange(count)), np.arange(len(self))
-        for batch in batches:
+            order, steps = self._order(np.arange(count)), np.arange(len(self))
+        for batch in steps * self.ranks + self.rank:
             yield order[self._starts[batch] : self._stops[batch]]
 
     def _order(self, rows: np.ndarray) -> np.ndarray:
@@ -197,19 +213,33 @@ class BucketBatchSampler(Sampler[np.ndarray]):
 
 def _cut(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
     """Where each batch starts, when each takes pairs as long as both limits allow: their number and the padded size."""
+    lengths = ordered.max(axis=0).astype(np.int64)
+    numbers = np.arange(1, sentences + 1) if sentences < len(lengths) else np.arange(1, len(lengths) + 1)
     starts: list[int] = []
-    longest = 0
-    for row, length in enumerate(ordered.max(axis=0).tolist()):
-        longest = max(longest, length)
-        if not starts or (size := row - starts[-1] + 1) > sentences or size * longest > tokens:
-            starts.append(row)
-            longest = length
+    start = 0
+    while start < len(lengths):
+        starts.append(start)
+        # no batch holds more than if all were as long as its first: few rows are looked at twice
+        most = max(1, min(sentences, tokens // max(1, int(lengths[start]))))
+        longest = np.maximum.accumulate(lengths[start : start + most])
+        start += max(1, int(np.count_nonzero(longest * numbers[: len(longest)] <= tokens)))
     return np.array(starts, dtype=np.int64)
+
+
+def _divisible(starts: np.ndarray, count: int, ranks: int) -> np.ndarray:
+    """The same batches, the largest halved until their number is a multiple of `ranks`."""
+    while over := len(starts) % ranks:
+        sizes = np.diff(np.append(starts, count))
+        largest = int(sizes.argmax())
+        if sizes[largest] == 1:  # nothing to halve: the first batches, the shortest in training, become pairs
+            return np.delete(starts, np.arange(1, 2 * over, 2))
+        starts = np.insert(starts, largest + 1, starts[largest] + sizes[largest] // 2)
+    return starts
 
 
 def _padding_waste(ordered: np.ndarray, starts: np.ndarray) -> float:
     if not len(starts):
         return 0.0
     sizes = np.diff(np.append(starts, ordered.shape[1]))
-    slots = int((np.maximum.reduceat(ordered, starts, axis=1).sum(axis=0) * sizes).sum())
-    return 1 - int(ordered.sum()) / slots if slots else 0.0
+    slots = int((np.maximum.reduceat(ordered, starts, axis=1).sum(axis=0, dtype=np.int64) * sizes).sum())
+    return 1 - int(ordered.sum(dtype=np.int64)) / slots if slots else 0.0

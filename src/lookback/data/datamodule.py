@@ -4,46 +4,54 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import lightning
 import numpy as np
-import torch
-from torch.utils.data import DataLoader, Dataset
+import pyarrow as pa
+import tokenizers
 
 from lookback.data.batching import BATCH_UNITS, Batch, BucketBatchSampler
+from lookback.data.cache import kept
+from lookback.data.columns import SIDES, columns
 from lookback.data.corpus import SPLITS, Corpus
-from lookback.data.encoding import EncodedPairs, encode_pairs, unknown_rate
-from lookback.data.filtering import filter_pairs
-from lookback.data.progress import step
-from lookback.data.tokenizer import Tokenizer, train_word_tokenizer
+from lookback.data.encoding import EncodedPairs, encode_arrays, encode_pairs
+from lookback.data.filtering import Limits, Selection
+from lookback.data.loading import BatchLoader, Loader
+from lookback.data.streaming import Place, StreamLoader, Window, windows
+from lookback.data.tokenization import Tokenization
+from lookback.data.tokenizer import Tokenizer
 from lookback.errors import InputError
-from lookback.symbols import SYMBOLS
 
 if TYPE_CHECKING:
     import datasets
 
 _Value = TypeVar("_Value")
+_TOKENIZERS_FORMAT = 1  # raise it when the same text and recipe give another tokenizer
 
 
 class TranslationData(lightning.LightningDataModule):
-    """Loads a corpus, trains the tokenizers on its training split, and serves batches.
+    """Loads a corpus, learns the tokenizers from its training split, and serves batches.
 
-    Nothing is left out of the validation and test splits. Training pairs without words on a side, or longer than the
-    corpus' `train_max_length`, are dropped, counted and printed.
+    Nothing is left out of the validation and test splits. Training pairs without words on a side, or beyond the corpus'
+    `train_max_length` or `max_length_ratio`, are dropped, counted and printed. What was prepared is kept: the decision
+    which pairs stay, the tokenizers, and the ids, which are memory-mapped. A second start only reads it.
+
+    A training split that is a stream is never prepared as a whole: windows of `shuffle_buffer` pairs are filtered,
+    encoded, shuffled and cut into batches as training reaches them; tokenizers are learnt from the first. Its length
+    is not known, and neither are the counts that depend on it.
 
     Args:
         corpus: where the text comes from.
-        vocabulary_size: ids of each side at most, the four symbols included.
-        min_frequency: a word that occurs less often in the training split becomes `<unk>`.
+        tokenization: how the tokenizers are learnt.
         batch_size: training pairs or tokens a batch, as `batch_unit` says.
         batch_unit: "sentences", or "tokens": of the larger side, padding included.
         evaluation_batch_size: pairs of a validation or test batch.
+        shuffle_buffer: pairs of a stream that are shuffled together.
         seed: of the order of the training pairs.
-        source_tokenizer: of a trained model; None trains one.
+        source_tokenizer: of a trained model; None: `tokenization` gives it.
         target_tokenizer: the same for the target side.
 
     Errors: ValueError for an argument out of range; `setup` raises InputError if the corpus cannot be read or a split
@@ -53,40 +61,42 @@ class TranslationData(lightning.LightningDataModule):
     def __init__(
         self,
         corpus: Corpus,
-        vocabulary_size: int,
-        min_frequency: int,
+        tokenization: Tokenization,
         batch_size: int,
         batch_unit: str,
         evaluation_batch_size: int,
+        shuffle_buffer: int,
         seed: int,
         source_tokenizer: Tokenizer | None = None,
         target_tokenizer: Tokenizer | None = None,
     ) -> None:
         super().__init__()
         for name, value in (
-            ("min_frequency", min_frequency),
             ("batch_size", batch_size),
             ("evaluation_batch_size", evaluation_batch_size),
+            ("shuffle_buffer", shuffle_buffer),
         ):
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name}: {value}, expected a whole number, 1 or more")
-        if vocabulary_size <= len(SYMBOLS):
-            raise ValueError(f"vocabulary_size: {vocabulary_size}, expected more than {len(SYMBOLS)} (the symbols)")
         if batch_unit not in BATCH_UNITS:
             raise ValueError(f"batch_unit: {batch_unit!r}, expected one of {', '.join(BATCH_UNITS)}")
         self.corpus = corpus
-        self.vocabulary_size = vocabulary_size
-        self.min_frequency = min_frequency
+        self.tokenization = tokenization
         self.batch_size = batch_size
         self.batch_unit = batch_unit
         self.evaluation_batch_size = evaluation_batch_size
+        self.shuffle_buffer = shuffle_buffer
         self.seed = seed
+        self._limits = Limits(corpus.train_max_length, corpus.max_length_ratio)
         self._source_tokenizer = source_tokenizer
         self._target_tokenizer = target_tokenizer
         self._texts: dict[str, datasets.Dataset] = {}
+        self._stream: datasets.IterableDataset | None = None
+        self._selection: Selection | None = None
         self._encoded: dict[str, EncodedPairs] = {}
-        self._samplers: dict[str, BucketBatchSampler] = {}
-        self._dropped: dict[str, int] = {}
+        self._samplers: dict[tuple[str, int, int], BucketBatchSampler] = {}
+        self._training: Loader | None = None
+        self._resumed: dict[str, Any] = {}
         self._fingerprint = ""
 
     def setup(self, stage: str | None = None) -> None:
@@ -94,28 +104,17 @@ class TranslationData(lightning.LightningDataModule):
         if self._encoded:
             return
         for split in ("test",) if stage == "test" else SPLITS:
-            texts = self.corpus.load(split)
-            if split == "train":
-                texts = self._filtered(texts)
-            if not len(texts):
-                raise InputError(f"data: no pairs in the {split} split, expected one or more")
-            self._texts[split] = texts
+            self._load(split)
         self._fingerprint = fingerprint(self._texts["test"])
-        if self._source_tokenizer is None:
-            self._source_tokenizer = self._train_tokenizer("source")
-        if self._target_tokenizer is None:
-            self._target_tokenizer = self._train_tokenizer("target")
-        with step(f"Preparing {sum(map(len, self._texts.values())):,} pairs"):
-            for split, rows in self._texts.items():
-                self._encoded[split] = encode_pairs(rows, self._source_tokenizer, self._target_tokenizer)
-                self._samplers[split] = self._sampler(split)
-
-    def _filtered(self, texts: datasets.Dataset) -> datasets.Dataset:
-        kept, self._dropped = filter_pairs(texts, self.corpus.train_max_length)
-        if self._dropped:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self._dropped.items())
-            print(f"training pairs: {len(kept):,} of {len(texts):,} (dropped: {reasons})", file=sys.stderr)
-        return kept
+        if "train" in self._texts:
+            self._select()
+        if self._source_tokenizer is None or self._target_tokenizer is None:
+            source, target = self._tokenizers()
+            self._source_tokenizer = self._source_tokenizer or source
+            self._target_tokenizer = self._target_tokenizer or target
+        for split, texts in self._texts.items():
+            keep = self._selection.keep if split == "train" and self._selection else None
+            self._encoded[split] = encode_pairs(texts, self.source_tokenizer, self.target_tokenizer, keep)
 
     @property
     def source_tokenizer(self) -> Tokenizer:
@@ -132,34 +131,36 @@ class TranslationData(lightning.LightningDataModule):
         """A hash of the test set's raw text: runs are compared only where it is the same."""
         return _ready(self._fingerprint)
 
+    @property
+    def streams(self) -> bool:
+        """Whether the training split is a stream, after `setup`."""
+        return self._stream is not None
+
     def texts(self, split: str) -> datasets.Dataset:
         """The raw text of "train" (what training uses of it), "validation" or "test"; `Batch.ids` are its rows.
 
-        Features: source, target, and alignment where the corpus has it.
+        Features: source, target, and alignment where the corpus has it. A stream has no rows to be had.
         """
-        return _ready(self._texts)[split]
+        texts = _ready(self._texts)[split]
+        if split == "train" and self._selection is not None and self._selection.dropped:
+            return texts.select(np.flatnonzero(self._selection.keep))
+        return texts
 
     def describe(self) -> dict[str, Any]:
         """Numbers of the prepared data, as plain containers.
 
-        For each split: pairs, tokens of each side (source: words and EOS; target: what is predicted, words and EOS) and
-        the share of unknown words. `dropped`: training pairs left out, by reason. `padding_waste`: the share of a
-        training epoch's token slots that is padding. The two vocabulary sizes include the four symbols.
+        `train`, `validation`, `test`: as `EncodedPairs.describe`. `dropped`: training pairs left out, by reason.
+        `overlap`: how many test pairs stand in the training split, as `Selection` has it. `padding_waste`: the share of
+        a training epoch's token slots that is padding. The two vocabulary sizes include the four symbols. Of a stream,
+        what depends on its length is None.
         """
-        splits = {
-            split: {
-                "pairs": len(pairs),
-                "source_tokens": len(pairs.source.tokens),
-                "target_tokens": len(pairs.target.tokens) - len(pairs),
-                "source_unknown": unknown_rate(pairs.source),
-                "target_unknown": unknown_rate(pairs.target),
-            }
-            for split, pairs in _ready(self._encoded).items()
-        }
+        counts = {split: pairs.describe() for split, pairs in _ready(self._encoded).items()}
         return {
-            **splits,
-            "dropped": dict(self._dropped),
-            "padding_waste": self._samplers["train"].padding_waste,
+            "train": None,
+            **counts,
+            "dropped": dict(self._selection.dropped) if self._selection else None,
+            "overlap": dict(self._selection.overlap) if self._selection else None,
+            "padding_waste": self._sampler("train", 0, 1).padding_waste if "train" in counts else None,
             "source_vocabulary": len(self.source_tokenizer),
             "target_vocabulary": len(self.target_tokenizer),
         }
@@ -169,87 +170,145 @@ class TranslationData(lightning.LightningDataModule):
         self.source_tokenizer.save(Path(directory) / "source.json")
         self.target_tokenizer.save(Path(directory) / "target.json")
 
-    def train_dataloader(self) -> DataLoader[Batch]:
-        return self._loader("train")
+    def train_dataloader(self) -> Loader:
+        """The training batches of this rank, from where training stands."""
+        rank, ranks = self._rank()
+        counted = self.trainer is not None
+        if self._stream is None:
+            self._training = BatchLoader(
+                _ready(self._encoded)["train"], self._sampler("train", rank, ranks), counted
+            )
+        else:
+            cut = (self.batch_size, self.batch_unit, self.seed)
+            self._training = StreamLoader(self._windows, self._encode, *cut, rank, ranks, counted)
+        if self._resumed:
+            self._training.load_state_dict(self._resumed)
+            self._resumed = {}
+        return self._training
 
-    def val_dataloader(self) -> DataLoader[Batch]:
-        return self._loader("validation")
+    def val_dataloader(self) -> BatchLoader:
+        return self._evaluation("validation")
 
-    def test_dataloader(self) -> DataLoader[Batch]:
-        return self._loader("test")
+    def test_dataloader(self) -> BatchLoader:
+        return self._evaluation("test")
 
-    def _train_tokenizer(self, side: str) -> Tokenizer:
-        return train_word_tokenizer(_column(self._texts["train"], side), self.vocabulary_size, self.min_frequency)
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        """Lightning asks this of each batch before it is used."""
+        if self._training is not None and self.trainer is not None and self.trainer.training:
+            self._training.take()
+        return batch
 
-    def _sampler(self, split: str) -> BucketBatchSampler:
-        if split == "train":
-            return _sampler(self._encoded[split], self.batch_size, self.batch_unit, self.seed, shuffle=True)
-        return _sampler(self._encoded[split], self.evaluation_batch_size, "sentences", self.seed, shuffle=False)
+    # Lightning keeps the state of a loader, too, but does not restore it where the number of updates is asked for before
+    # training begins, as schedules do (lightning 2.6.6). What it keeps of the data module it always restores.
 
-    def _loader(self, split: str) -> DataLoader[Batch]:
-        return _loader(_ready(self._encoded)[split], self._samplers[split])
+    def state_dict(self) -> dict[str, Any]:
+        """Where training stands in its epoch; plain containers, for a checkpoint."""
+        return {} if self._training is None else self._training.state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """The next `train_dataloader` goes on from there."""
+        self._resumed = state_dict
+
+    def _load(self, split: str) -> None:
+        from datasets import IterableDataset
+
+        texts = self.corpus.load(split)
+        if isinstance(texts, IterableDataset):
+            if split != "train":
+                raise TypeError(f"{type(self.corpus).__name__}.load: the {split} split is a stream, expected a Dataset")
+            self._stream = texts
+            return
+        if not len(texts):
+            raise InputError(_nothing(split))
+        self._texts[split] = texts
+
+    def _select(self) -> None:
+        self._selection = Selection.of(self._texts["train"], self._limits, self._texts["test"])
+        self._selection.report(len(self._texts["test"]))
+        if not self._selection.pairs:
+            raise InputError(_nothing("train"))
+
+    def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        """Learnt from the training split, or from the first window of a stream."""
+        if self._selection is not None:
+            texts, keep = self._texts["train"], self._selection.keep if self._selection.dropped else None
+            read = (texts._fingerprint, repr(self._limits))
+
+            def pairs() -> Iterator[tuple[pa.Array, pa.Array]]:
+                return columns(texts, keep)
+
+        else:
+            first = next(self._windows(0, Place()), None)
+            if first is None:
+                raise InputError(_nothing("train"))
+            read = (hashlib.sha256("\0".join([*first.source.to_pylist(), *first.target.to_pylist()]).encode()).digest(),)
+
+            def pairs() -> Iterator[tuple[pa.Array, pa.Array]]:
+                yield first.source, first.target
+
+        def write(folder: Path) -> None:
+            learnt = self.tokenization.learn(lambda side: (pair[SIDES.index(side)] for pair in pairs()))
+            for side, tokenizer in zip(SIDES, learnt, strict=True):
+                tokenizer.save(folder / f"{side}.json")
+
+        parts = (_TOKENIZERS_FORMAT, tokenizers.__version__, read, repr(self.tokenization))
+        folder = kept("tokenizers", parts, "Learning the vocabularies", write)
+        source = Tokenizer.load(folder / "source.json")
+        return source, source if self.tokenization.joint else Tokenizer.load(folder / "target.json")
+
+    def _windows(self, epoch: int, place: Place) -> Iterator[Window]:
+        return windows(_ready(self._stream), self.shuffle_buffer, self._limits, epoch, place)
+
+    def _encode(self, window: Window) -> EncodedPairs:
+        return encode_arrays(window.source, window.target, self.source_tokenizer, self.target_tokenizer, window.ids)
+
+    def _rank(self) -> tuple[int, int]:
+        return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
+
+    def _sampler(self, split: str, rank: int, ranks: int) -> BucketBatchSampler:
+        if (split, rank, ranks) not in self._samplers:
+            pairs = _ready(self._encoded)[split]
+            how: tuple[int, str] = (self.evaluation_batch_size, "sentences")
+            if split == "train":
+                how = (self.batch_size, self.batch_unit)
+            self._samplers[split, rank, ranks] = BucketBatchSampler(
+                pairs.source.lengths, pairs.target_lengths, *how, self.seed, split == "train", rank, ranks
+            )
+        return self._samplers[split, rank, ranks]
+
+    def _evaluation(self, split: str) -> BatchLoader:
+        return BatchLoader(_ready(self._encoded)[split], self._sampler(split, *self._rank()))
 
 
 def evaluation_loader(
     texts: datasets.Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, batch_size: int
-) -> DataLoader[Batch]:
+) -> BatchLoader:
     """Batches of any text with the columns `source` and `target`, as `test_dataloader` gives them for a corpus.
 
     Every row comes once, in a fixed order, the longest sources first; `Batch.ids` are rows of `texts`.
     """
-    with step(f"Preparing {len(texts):,} pairs"):
-        pairs = encode_pairs(texts, source_tokenizer, target_tokenizer)
-    return _loader(pairs, _sampler(pairs, batch_size, "sentences", seed=0, shuffle=False))
+    pairs = encode_pairs(texts, source_tokenizer, target_tokenizer)
+    sampler = BucketBatchSampler(
+        pairs.source.lengths, pairs.target_lengths, batch_size, "sentences", seed=0, shuffle=False
+    )
+    return BatchLoader(pairs, sampler)
 
 
 def fingerprint(texts: datasets.Dataset) -> str:
     """A hash of the raw text of a split: equal text, equal fingerprint, wherever it was read from."""
     digest = hashlib.sha256()
-    for side in ("source", "target"):
+    for side in range(len(SIDES)):
         # Lengths first, so that no text can move from one sentence to the next unnoticed.
-        for text in _column(texts, side):
-            data = text.encode()
-            digest.update(len(data).to_bytes(8, "little"))
-            digest.update(data)
+        for pair in columns(texts):
+            for text in pair[side].to_pylist():
+                data = text.encode()
+                digest.update(len(data).to_bytes(8, "little"))
+                digest.update(data)
     return digest.hexdigest()
 
 
-class _Pairs(Dataset[Batch]):
-    """Builds a whole batch from the rows that the sampler names."""
-
-    def __init__(self, pairs: EncodedPairs) -> None:
-        self._pairs = pairs
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __getitem__(self, rows: np.ndarray) -> Batch:
-        source, target = self._pairs.source, self._pairs.target
-        return Batch(
-            ids=torch.from_numpy(rows.copy()),
-            source=torch.from_numpy(source.padded(rows)),
-            source_length=torch.from_numpy(source.lengths[rows]),
-            target=torch.from_numpy(target.padded(rows)),
-        )
-
-
-def _sampler(pairs: EncodedPairs, batch_size: int, unit: str, seed: int, shuffle: bool) -> BucketBatchSampler:
-    target_lengths = pairs.target.lengths - 1  # BOS is not predicted
-    return BucketBatchSampler(pairs.source.lengths, target_lengths, batch_size, unit, seed, shuffle)
-
-
-def _loader(pairs: EncodedPairs, sampler: BucketBatchSampler) -> DataLoader[Batch]:
-    # A batch is a few numpy calls: a worker process would only add the cost of sending it.
-    return DataLoader(_Pairs(pairs), sampler=sampler, batch_size=None, collate_fn=_unchanged)
-
-
-def _unchanged(batch: Any) -> Any:
-    return batch
-
-
-def _column(texts: datasets.Dataset, side: str) -> Iterator[str]:
-    for batch in texts.select_columns([side]).with_format("arrow").iter(10_000):
-        yield from batch.column(side).to_pylist()
+def _nothing(split: str) -> str:
+    return f"data: no pairs in the {split} split, expected one or more"
 
 
 def _ready(value: _Value | None) -> _Value:
