@@ -35,7 +35,7 @@ class Trained:
             config.unknown_words = unknown_words
         source = Tokenizer.load(run.tokenizers / "source.json")
         # a joint tokenizer is one object: that is how the network knows to have one embedding
-        is_joint = "_target_" in config.tokenizer and instantiate(config.tokenizer).joint
+        is_joint = instantiate(config.tokenizer).joint
         target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
         # the corpus' own BLEU tokenizer is only known once a corpus is read; nothing here validates
         module = build_module(config, source, target, bleu_tokenize="none")

@@ -40,9 +40,12 @@ class Writer:
         text = self.target_tokenizer.decode(hypothesis.tokens)
         if self.dictionary is None or UNK not in hypothesis.tokens:
             return text
-        between = text.split(SYMBOLS[UNK])
-        written = self._unknown(source, hypothesis)
-        return between[0] + "".join(word + rest for word, rest in zip(written, between[1:], strict=True))
+        # from the last to the first, so that places in the text stay what they are; text may spell `<unk>` out as well
+        unknown = [i for i, token in enumerate(hypothesis.tokens) if token == UNK]
+        for i, word in reversed(list(zip(unknown, self._unknown(source, hypothesis), strict=True))):
+            before = len(self.target_tokenizer.decode(hypothesis.tokens[:i]))
+            text = text[:before] + text[before:].replace(SYMBOLS[UNK], word, 1)
+        return text
 
     def links(self, source: str, hypothesis: Hypothesis) -> list[Link]:
         """(word of ``source``, word of its text): for each word of the text the source word that it looks at most."""
@@ -106,10 +109,3 @@ def dictionary(unknown_words: str) -> dict[str, str] | None:
             raise InputError(f"{path}:{number}: a second entry for {source!r}, expected one for each source word")
         entries[source] = targets[0]
     return entries
-
-
-# until Tokenizer has them
-if not hasattr(Tokenizer, "pieces"):
-    Tokenizer.alignment_words = lambda self, text: text.split()  # type: ignore
-    Tokenizer.pieces = lambda self, text: (self.encode([text])[0], list(range(len(text.split()))))  # type: ignore
-    Tokenizer.words_of = lambda self, ids: (self.decode(ids).split(), list(range(len(ids))))  # type: ignore
