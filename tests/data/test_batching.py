@@ -1,10 +1,11 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data import Batch, BucketBatchSampler, Sentences, encode_sources, train_word_tokenizer
+from lookback.data import Batch, BucketBatchSampler, Sentences, WordTokenization, encode_sources
 from lookback.data.batching import BATCH_UNITS
 from lookback.symbols import BOS, EOS, PAD
 
@@ -126,7 +127,7 @@ def test_batch_views_and_moves() -> None:
 
 
 def test_encode_sources_keeps_order_and_blank_sentences() -> None:
-    tokenizer = train_word_tokenizer(["a b c"], 10)
+    tokenizer, _ = WordTokenization().learn(lambda side: iter([pa.array(["a b c"])]))
     sources = encode_sources(["b", "", "c a z"], tokenizer)
     assert sources.source.tolist() == [[5, EOS, PAD, PAD], [EOS, PAD, PAD, PAD], [6, 4, 1, EOS]]
     assert sources.source_length.tolist() == [2, 1, 4]

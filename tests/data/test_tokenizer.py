@@ -1,66 +1,218 @@
 import json
-from collections import Counter
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data import Tokenizer, train_word_tokenizer
+from lookback.data import (
+    BPETokenization,
+    CharacterTokenization,
+    Tokenization,
+    Tokenizer,
+    UnigramTokenization,
+    WordTokenization,
+)
+from lookback.data.words import words
 from lookback.errors import InputError
 from lookback.symbols import BOS, EOS, PAD, SYMBOLS, UNK
 
-# No surrogates: they are no text. White space of every kind, and the symbols themselves, come often.
-TEXT = st.lists(
-    st.one_of(st.text(max_size=8), st.sampled_from([*SYMBOLS, " ", "\t", "\x1c", "\x1f", "\x85", "\u2028", "a</s>b"]))
-).map("".join)
+# What has hurt tokenizers: white space of every kind, the symbols and the names of bytes spelt out, marks, scripts
+# without spaces or from right to left, pictures of several characters, letters with two lower-case forms. No
+# surrogates: they are no text.
+NASTY = [
+    *SYMBOLS,
+    *(" ", "  ", "\t", "\n", "\x1c", "\x1f", "\x85", "\xa0", "\u2028", "\u3000", "\ufeff", "\x00"),
+    *("a</s>b", "<0x41>", "<", "<<0x0A>>", "▁", "▁the", "Ġ", "##s", "@@ ", "[UNK]", "é", "e\u0301", "\u0301", "İ", "ẞ", "ς"),
+    *("日本語", "中文", "ไทย", "မြန်", "שלום", "مرحبا", "\u202e", "👩‍👩‍👧", "🏳️‍🌈", "한국", "the cat", "cats", "le chat"),
+]
+TEXT = st.lists(st.one_of(st.text(max_size=6), st.sampled_from(NASTY))).map("".join)
+TRAINING = ["the cat sat on the mat .", "the cats sat , the dogs sat", "le chat 中文 日本語 <s> <0x41> </s>", "日本語 日本 ▁the"] * 2
+
+SUBWORDS: list[Tokenization] = [BPETokenization(330), UnigramTokenization(330), CharacterTokenization(290)]
+RECIPES: list[Tokenization] = [WordTokenization(20), *SUBWORDS]
+KINDS = [type(recipe).__name__ for recipe in RECIPES]
 
 
-@given(st.lists(TEXT))
-def test_round_trip_gives_the_words_of_str_split(texts: list[str]) -> None:
-    tokenizer = train_word_tokenizer(texts, vocabulary_size=10_000)
-    for text, ids in zip(texts, tokenizer.encode(texts), strict=True):
-        words = ["<unk>" if word in SYMBOLS else word for word in text.split()]
-        assert tokenizer.decode(ids) == " ".join(words)
-        assert len(ids) == len(words)
-        assert not {PAD, BOS, EOS} & set(ids), "text must not smuggle marks in"
+def learnt(recipe: Tokenization, texts: list[str] = TRAINING) -> Tokenizer:
+    return recipe.learn(lambda side: iter([pa.array(texts)]))[0]
 
 
-@given(st.lists(TEXT), st.integers(5, 12), st.integers(1, 3), st.randoms(use_true_random=False))
-def test_shortlist_is_the_most_frequent_words_ties_by_text(texts, size, min_frequency, random) -> None:
-    counts = Counter(word for text in texts for word in text.split() if word not in SYMBOLS)
-    ranked = sorted((w for w in counts if counts[w] >= min_frequency), key=lambda w: (-counts[w], w))
-    expected = ranked[: size - 4]
-    tokenizer = train_word_tokenizer(texts, size, min_frequency)
-    assert len(tokenizer) == 4 + len(expected)
-    assert tokenizer.encode([" ".join(expected)]) == [list(range(4, 4 + len(expected)))]
-    outside = [word for word in counts if word not in expected]
-    assert tokenizer.encode([" ".join(outside)]) == [[UNK] * len(outside)]
-
-    random.shuffle(texts)
-    assert train_word_tokenizer(iter(texts), size, min_frequency).to_json() == tokenizer.to_json()
+TOKENIZERS = {kind: learnt(recipe) for kind, recipe in zip(KINDS, RECIPES, strict=True)}
+LOWERED = {
+    "lower word": learnt(WordTokenization(20, lowercase=True)),
+    "lower BPE": learnt(BPETokenization(330, lowercase=True)),
+}
 
 
-def test_symbols_have_their_ids_and_decode_skips_marks() -> None:
-    tokenizer = train_word_tokenizer(["b a a"], 10)
+def across_spaces() -> Tokenizer:
+    """Not of this project: the space is a character like any other."""
+    backend = tokenizers.Tokenizer(tokenizers.models.Unigram([*((s, 0.0) for s in SYMBOLS), ("the cat", -1.0)], UNK))
+    return Tokenizer(backend)
+
+
+every = pytest.mark.parametrize("tokenizer", [*TOKENIZERS.values(), *LOWERED.values()], ids=[*KINDS, *LOWERED])
+subword = pytest.mark.parametrize("tokenizer", [TOKENIZERS[kind] for kind in KINDS[1:]], ids=KINDS[1:])
+
+
+@subword
+@given(text=TEXT)
+def test_pieces_give_exactly_the_text_back(tokenizer: Tokenizer, text: str) -> None:
+    [ids] = tokenizer.encode([text])
+    assert tokenizer.decode(ids) == text
+    assert min(ids, default=EOS + 1) > EOS, "nothing is unknown, and no text smuggles marks in"
+
+
+@given(TEXT)
+def test_words_give_the_words_of_split_back(text: str) -> None:
+    tokenizer = learnt(WordTokenization(), [text, "a"])
+    [ids] = tokenizer.encode([text])
+    assert tokenizer.decode(ids) == " ".join("<unk>" if word in SYMBOLS else word for word in text.split())
+    assert len(ids) == len(text.split())
+    assert not {PAD, BOS, EOS} & set(ids)
+
+
+@every
+@given(texts=st.lists(TEXT), start=st.integers(0, 2), type=st.sampled_from([pa.string(), pa.large_string()]))
+def test_a_column_has_the_ids_of_its_texts(tokenizer: Tokenizer, texts: list[str], start: int, type: pa.DataType) -> None:
+    expected = tokenizer.encode(texts[start:])
+    column = pa.array(texts, type)[start:]
+    for given_as in (column, pa.chunked_array([column[:1], column[1:]], type)):
+        ids, lengths = tokenizer.encode_column(given_as)
+        assert (ids.dtype, lengths.dtype) == (np.int32, np.int64)
+        assert lengths.tolist() == list(map(len, expected))
+        assert ids.tolist() == sum(expected, [])
+
+
+def test_a_column_may_be_longer_than_what_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lookback.data.tokenizer._MOST_KEPT", 5)
+    monkeypatch.setattr("lookback.data.words._SLICE", 3)
+    tokenizer = learnt(BPETokenization(300))
+    texts = [f"the cat {i % 7}  dog{i}" for i in range(40)]
+    ids, lengths = tokenizer.encode_column(pa.array(texts))
+    assert ids.tolist() == sum(tokenizer.encode(texts), [])
+    assert len(lengths) == 40
+    assert len(tokenizer._known.row) < 20
+
+
+def test_a_tokenizer_that_looks_across_spaces_is_given_whole_texts() -> None:
+    tokenizer = across_spaces()
+    texts = ["the cat", "the", "", "the catthe cat"]
+    assert tokenizer.encode(texts) == [[4], [UNK], [], [4, 4]]
+    ids, lengths = tokenizer.encode_column(pa.array(texts))
+    assert ids.tolist() == [4, UNK, 4, 4]
+    assert lengths.tolist() == [1, 1, 0, 2]
+
+
+def aligned(tokenizer: Tokenizer, text: str, found: list[str], places: list[int]) -> None:
+    """What holds of words and the places of pieces, whatever the tokenizer."""
+    assert "".join(found) == "".join(text.split())
+    assert places == sorted(places)
+    assert all(0 <= place < len(found) for place in places)
+    if text.strip():
+        assert len(text.split()) <= len(found) <= max(len(words(text)), 1)
+
+
+@every
+@given(text=TEXT)
+def test_every_piece_has_a_word(tokenizer: Tokenizer, text: str) -> None:
+    ids, places = tokenizer.pieces(text)
+    found = tokenizer.alignment_words(text)
+    assert [ids] == tokenizer.encode([text])
+    assert len(places) == len(ids)
+    aligned(tokenizer, text, found, places)
+    assert set(places) == set(range(len(found))), "every word has a piece"
+
+
+@given(TEXT)
+def test_a_word_of_the_word_tokenizer_is_one_piece(text: str) -> None:
+    tokenizer = TOKENIZERS["WordTokenization"]
+    ids, places = tokenizer.pieces(text)
+    assert tokenizer.alignment_words(text) == text.split()
+    assert places == list(range(len(ids)))
+    assert tokenizer.words_of(ids) == (tokenizer.decode(ids).split(), places)
+
+
+@subword
+@given(text=TEXT)
+def test_a_hypothesis_has_the_words_of_its_text(tokenizer: Tokenizer, text: str) -> None:
+    ids, places = tokenizer.pieces(text)
+    found, hypothesis_places = tokenizer.words_of(ids)
+    aligned(tokenizer, text, found, hypothesis_places)
+    if text.isascii():
+        assert (found, hypothesis_places) == (tokenizer.alignment_words(text), places)
+
+
+@every
+@given(data=st.data())
+def test_any_ids_are_a_hypothesis(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    """Bytes that are no character, marks in the middle, nothing but spaces, unknown words."""
+    ids = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=12))
+    found, places = tokenizer.words_of(ids)
+    assert len(places) == len(ids)
+    aligned(tokenizer, tokenizer.decode(ids), found, places)
+
+
+def test_words_and_their_pieces() -> None:
+    tokenizer = TOKENIZERS["BPETokenization"]
+    ids, places = tokenizer.pieces("the  dog sat ")
+    assert [tokenizer._backend.id_to_token(i) for i in ids] == [" the", " ", " ", "d", "o", "g", " sat", " "]
+    assert places == [0, 1, 1, 1, 1, 1, 2, 2], "a space belongs to what follows, the last to the last word"
+    assert tokenizer.alignment_words("the  dog sat ") == ["the", "dog", "sat"]
+    assert tokenizer.words_of([*ids[:1], UNK, *ids[-2:]]) == (["the<unk>", "sat"], [0, 0, 1, 1])
+    assert tokenizer.alignment_words("  ") == [""]
+    assert tokenizer.pieces("  ")[1] == [0, 0, 0]
+    assert tokenizer.alignment_words("") == []
+
+
+def test_without_spaces_a_piece_is_a_word() -> None:
+    tokenizer = learnt(BPETokenization(300), ["日本語 日本 中文", "日本語"] * 3)
+    assert tokenizer.alignment_words("日本語中文 x日本") == ["日本", "語", "中", "文", "x", "日本"] or (
+        tokenizer.alignment_words("日本語中文 x日本")
+    )
+    found, places = tokenizer.words_of(tokenizer.encode(["日本語☃々中文"])[0])
+    assert "".join(found) == "日本語☃々中文"
+    assert len(set(places)) == len(found) > 3
+
+
+def test_a_character_of_several_bytes_is_no_more_than_one_word() -> None:
+    tokenizer = TOKENIZERS["CharacterTokenization"]
+    ids, places = tokenizer.pieces("龍 a")
+    assert len(ids) == 6
+    assert tokenizer.alignment_words("龍 a") == ["龍", "a"]
+    assert places == tokenizer.words_of(ids)[1] == [0, 0, 0, 0, 1, 1]
+    assert tokenizer.words_of(ids[:3]) == (["\ufffd\ufffd"], [0, 0, 0])
+
+
+@every
+def test_symbols_have_their_ids_and_decode_skips_marks(tokenizer: Tokenizer) -> None:
     assert [tokenizer._backend.token_to_id(symbol) for symbol in SYMBOLS] == [PAD, UNK, BOS, EOS] == [0, 1, 2, 3]
-    assert tokenizer.decode([BOS, 4, UNK, 5, EOS, PAD, PAD]) == "a <unk> b"
+    [ids] = tokenizer.encode(["the cat"])
+    assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == "the cat"
+    assert "<unk>" in tokenizer.decode([*ids, UNK])
     assert tokenizer.decode([BOS, EOS]) == tokenizer.decode([]) == ""
-    assert tokenizer.encode(["", " \u2028 ", "z"]) == [[], [], [UNK]]
+    assert tokenizer.encode(["", "the cat"]) == [[], ids]
     assert tokenizer.encode([]) == []
 
 
-def test_save_and_load(tmp_path: Path) -> None:
-    texts = ["le chat l' homme", "über 中文 é </s> <unk>"]
-    tokenizer = train_word_tokenizer(texts, 100)
+@every
+def test_save_and_load(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    texts = ["le chat l' homme", "über 中文 é  x \t", "the cat", *(text for text in NASTY if text not in SYMBOLS)]
     path = tmp_path / "new" / "source.json"
     tokenizer.save(path)
     loaded = Tokenizer.load(path)
     assert loaded.encode(texts) == tokenizer.encode(texts)
     assert loaded.to_json() == tokenizer.to_json()
+    assert len(loaded) == len(tokenizer)
+    assert loaded._across_spaces is False, "it is still known that units can be encoded one by one"
     assert [file.name for file in path.parent.iterdir()] == ["source.json"], "no temporary file is left"
-    assert tokenizers.Tokenizer.from_file(str(path)).get_vocab_size() == len(tokenizer), "the library reads it too"
+    library = tokenizers.Tokenizer.from_file(str(path))
+    assert [library.encode(text).ids for text in texts if "</s>" not in text] == tokenizer.encode(
+        [text for text in texts if "</s>" not in text]
+    )
 
 
 def test_load_refuses_with_one_line(tmp_path: Path) -> None:
@@ -73,23 +225,3 @@ def test_load_refuses_with_one_line(tmp_path: Path) -> None:
             Tokenizer.load(path)
         assert str(path) in str(caught.value)
         assert "\n" not in str(caught.value)
-
-
-def test_bad_settings_name_the_argument() -> None:
-    with pytest.raises(ValueError, match="vocabulary_size: 4, expected more than 4"):
-        train_word_tokenizer(["a"], 4)
-    with pytest.raises(ValueError, match="min_frequency: 0, expected 1 or more"):
-        train_word_tokenizer(["a"], 10, 0)
-
-
-def test_a_subword_tokenizer_of_the_library_fits_too() -> None:
-    """The seam for BPE, unigram and characters: nothing but its symbols' ids is asked of the backend."""
-    backend = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>"))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
-    backend.decoder = tokenizers.decoders.Metaspace()
-    trainer = tokenizers.trainers.BpeTrainer(vocab_size=60, special_tokens=list(SYMBOLS), show_progress=False)
-    texts = ["the cat sat", "the hat"]
-    backend.train_from_iterator(texts, trainer)
-    tokenizer = Tokenizer(backend)
-    assert [tokenizer.decode(ids) for ids in tokenizer.encode(texts)] == texts
-    assert EOS not in tokenizer.encode(["the </s> cat"])[0]

@@ -11,51 +11,67 @@ if TYPE_CHECKING:
     from lookback.data.corpus import SPLITS, Corpus
     from lookback.data.datamodule import TranslationData, evaluation_loader, fingerprint
     from lookback.data.grammar import GrammarCorpus
+    from lookback.data.hub import HubCorpus
     from lookback.data.text import TextCorpus, read_pair
-    from lookback.data.tokenization import Tokenization, WordTokenization
-    from lookback.data.tokenizer import Tokenizer, train_word_tokenizer
+    from lookback.data.tokenization import (
+        BPETokenization,
+        CharacterTokenization,
+        FileTokenization,
+        Tokenization,
+        UnigramTokenization,
+        WordTokenization,
+    )
+    from lookback.data.tokenizer import Tokenizer
     from lookback.data.words import count_words
 
 _MODULES = {
     "SPLITS": "corpus",
+    "BPETokenization": "tokenization",
     "Batch": "batching",
     "BucketBatchSampler": "batching",
+    "CharacterTokenization": "tokenization",
     "Corpus": "corpus",
+    "FileTokenization": "tokenization",
     "GrammarCorpus": "grammar",
+    "HubCorpus": "hub",
     "Sentences": "batching",
     "Sources": "batching",
     "TextCorpus": "text",
     "Tokenization": "tokenization",
     "Tokenizer": "tokenizer",
     "TranslationData": "datamodule",
+    "UnigramTokenization": "tokenization",
     "WordTokenization": "tokenization",
     "count_words": "words",
     "encode_sources": "batching",
     "evaluation_loader": "datamodule",
     "fingerprint": "datamodule",
     "read_pair": "text",
-    "train_word_tokenizer": "tokenizer",
 }
 
 __all__ = [
     "SPLITS",
+    "BPETokenization",
     "Batch",
     "BucketBatchSampler",
+    "CharacterTokenization",
     "Corpus",
+    "FileTokenization",
     "GrammarCorpus",
+    "HubCorpus",
     "Sentences",
     "Sources",
     "TextCorpus",
     "Tokenization",
     "Tokenizer",
     "TranslationData",
+    "UnigramTokenization",
     "WordTokenization",
     "count_words",
     "encode_sources",
     "evaluation_loader",
     "fingerprint",
     "read_pair",
-    "train_word_tokenizer",
 ]
 
 

@@ -5,14 +5,13 @@ So a text's ids are those of its units, one after the other, and each distinct u
 
 from __future__ import annotations
 
-import sys
-
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
 # `str.split()` also splits at the four ASCII separators, which Unicode's White_Space property leaves out.
 _ASCII_SEPARATORS = r"[\x1c-\x1f]"
-_OTHER_SPACES = "".join(c for c in map(chr, range(sys.maxunicode + 1)) if c.isspace() and c != " ")
+# all that `str.isspace()` calls white space, without U+0020
+_OTHER_SPACES = "[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 
 def word_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
@@ -39,7 +38,7 @@ def piece_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(" ", "merged_with_next"),
-            pre_tokenizers.Split(Regex(f"[{_OTHER_SPACES}]"), "isolated"),
+            pre_tokenizers.Split(Regex(_OTHER_SPACES), "isolated"),
             pre_tokenizers.Split("<", "merged_with_previous"),
         ]
     )

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import tokenizers
-from tokenizers import models
 
-from lookback.data.backend import looks_across_spaces, word_backend
-from lookback.data.words import sums, units, whole
+from lookback.data.backend import looks_across_spaces
+from lookback.data.words import slices, sums, units, word_starts
 from lookback.errors import InputError
 from lookback.symbols import BOS, EOS, PAD, SYMBOLS, UNK
 
 _MARKS = (PAD, BOS, EOS)
+_MOST_KEPT = 100_000  # units whose ids are remembered
 
 
 class Tokenizer:
     """Turns text into ids and ids into text; what a piece is (word, subword, character) is the wrapped object's matter.
 
     The first four ids are `lookback.symbols`. Text cannot smuggle them in: a `</s>` that stands in the text is a word
-    like any other, and an unknown one.
+    like any other, and an unknown one where there are no smaller pieces to spell it with.
 
     Args:
         backend: a tokenizer of the `tokenizers` library, whose ids 0..3 are `<pad> <unk> <s> </s>`.
@@ -40,15 +40,16 @@ class Tokenizer:
         backend.encode_special_tokens = True  # not part of tokenizer.json: set on every load
         self._backend = backend
         self._across_spaces = looks_across_spaces(backend)
+        self._known = _Rows()
 
     def __len__(self) -> int:
         """The number of ids, the four symbols included."""
         return self._backend.get_vocab_size()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """One list of ids a text. No begin or end mark is added; a text without words gives an empty list."""
+        """One list of ids a text. No begin or end mark is added; the empty text gives an empty list."""
         encodings = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [[UNK if i in _MARKS else i for i in encoding.ids] for encoding in encodings]
+        return [_unmarked(encoding.ids) for encoding in encodings]
 
     def encode_column(self, texts: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
         """The ids that `encode` gives, of a whole column of strings: much faster where spaces part the words.
@@ -56,25 +57,70 @@ class Tokenizer:
         Returns: the ids of all texts one after the other (tokens,) int32, and how many each text has (N,) int64.
         """
         ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
-        for part in whole(texts) if self._across_spaces else units(texts):
-            table = self.encode(part.distinct)
-            if not self._across_spaces and "" in part.distinct:
-                # alone it would be the empty text, but here it stands between spaces: a text of one space has two
-                [spaces] = self.encode([" "])
-                table[part.distinct.index("")] = spaces[: len(spaces) // 2]
-            sizes = np.fromiter(map(len, table), np.int64, len(table))
-            flat = np.fromiter(chain.from_iterable(table), np.int32, sizes.sum())
-            each = sizes[part.codes]
-            ids.append(_runs(flat, (np.cumsum(sizes) - sizes)[part.codes], each))
-            lengths.append(sums(each, part.lengths))
+        for part_ids, part_lengths in self._whole(texts) if self._across_spaces else self._by_units(texts):
+            ids.append(part_ids)
+            lengths.append(part_lengths)
         return np.concatenate(ids), np.concatenate(lengths)
+
+    def _whole(self, texts: pa.Array | pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for part in slices(texts):
+            rows = _Rows()
+            rows.append(self.encode(part.to_pylist()))
+            yield rows.ids, rows.lengths
+
+    def _by_units(self, texts: pa.Array | pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for part in units(texts):
+            rows = self._rows(part.distinct)[part.codes]
+            lengths = self._known.lengths[rows]
+            starts = (np.cumsum(self._known.lengths) - self._known.lengths)[rows]
+            yield _runs(self._known.ids, starts, lengths), sums(lengths, part.lengths)
+
+    def _rows(self, distinct: Sequence[str]) -> np.ndarray:
+        """Where the ids of these units stand in what is known: (units,)."""
+        known = self._known
+        if len(known.row) > _MOST_KEPT:
+            known = self._known = _Rows()
+        new = [unit for unit in distinct if unit not in known.row]
+        if new:
+            table = self.encode(new)
+            if "" in new:
+                # alone it would be the empty text, but here it stands beside a space: a text of one space has two
+                [spaces] = self.encode([" "])
+                table[new.index("")] = spaces[: len(spaces) // 2]
+            known.row.update(zip(new, range(len(known.row), len(known.row) + len(new)), strict=True))
+            known.append(table)
+        return np.fromiter((known.row[unit] for unit in distinct), np.int64, len(distinct))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`. Padding, begin and end marks are left out; an unknown word is written `<unk>`.
 
-        For word-level text inside the vocabulary, `decode(encode([text])[0]) == " ".join(text.split())`.
+        For pieces of words `decode(encode([text])[0]) == text`, for words inside the vocabulary
+        `" ".join(text.split())`.
         """
         return self._backend.decode([int(i) for i in ids if i not in _MARKS], skip_special_tokens=False)
+
+    def pieces(self, text: str) -> tuple[list[int], list[int]]:
+        """The ids that `encode` gives, and the place of each one's word in `alignment_words(text)`, never decreasing.
+
+        White space belongs to the word that follows, or to the last one.
+        """
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        _, places = _grouped(text, [start for start, _ in encoding.offsets])
+        return _unmarked(encoding.ids), places
+
+    def alignment_words(self, text: str) -> list[str]:
+        """The words that alignments speak of: those of `str.split()`, none of whose pieces are shared.
+
+        Where a script has no spaces, a word begins with every piece that begins with a character of such a script, or
+        right behind one. A text of white space alone is one empty word, if it has pieces.
+        """
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        return _grouped(text, [start for start, _ in encoding.offsets])[0]
+
+    def words_of(self, ids: Sequence[int]) -> tuple[list[str], list[int]]:
+        """The words of what `ids` decode to, and the place of each id's word in them, as `pieces` has it for a text."""
+        text = self.decode(ids)
+        return _grouped(text, [_common(self.decode(ids[:end]), text) for end in range(len(ids))])
 
     def to_json(self) -> str:
         """The tokenizer as the `tokenizers` library writes it: equal tokenizers give equal text."""
@@ -103,38 +149,46 @@ class Tokenizer:
             raise InputError(f"{path}: not a tokenizer of this project: {error}") from error
 
 
+class _Rows:
+    """Lists of ids, end to end, and where the one of each unit is."""
+
+    def __init__(self) -> None:
+        self.row: dict[str, int] = {}
+        self.ids = np.zeros(0, np.int32)
+        self.lengths = np.zeros(0, np.int64)
+
+    def append(self, table: Sequence[Sequence[int]]) -> None:
+        lengths = np.fromiter(map(len, table), np.int64, len(table))
+        ids = np.fromiter(chain.from_iterable(table), np.int32, lengths.sum())
+        self.ids = np.concatenate([self.ids, ids])
+        self.lengths = np.concatenate([self.lengths, lengths])
+
+
+def _unmarked(ids: Sequence[int]) -> list[int]:
+    return [UNK if i in _MARKS else i for i in ids]
+
+
 def _runs(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The runs `values[start : start + length]`, one after the other."""
+    """The runs `values[start : start + length]`, end to end."""
     ends = np.cumsum(lengths)
-    if not len(ends):
-        return values[:0]
-    return values[np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)]
+    return values[np.arange(lengths.sum()) + np.repeat(starts - (ends - lengths), lengths)]
 
 
-def train_word_tokenizer(texts: Iterable[str], vocabulary_size: int, min_frequency: int = 1) -> Tokenizer:
-    """A word-level tokenizer whose words are exactly those of `str.split()`.
+def _grouped(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
+    """The alignment words of `text`, whose pieces begin at the characters `starts`, and the place of each piece's."""
+    # a piece begins where its word does, not at the space before it
+    starts = [start + len(text[start:]) - len(text[start:].lstrip()) for start in starts]
+    possible = word_starts(text)
+    found = set(starts)
+    begins = [i for i in possible if i == 0 or text[i - 1].isspace() or i in found]
+    if not begins:
+        return [text.strip()] * bool(starts), [0] * len(starts)
+    words = [text[begin:end].rstrip() for begin, end in zip(begins, [*begins[1:], len(text)], strict=True)]
+    return words, list(accumulate((max(bisect_right(begins, start) - 1, 0) for start in starts), max))
 
-    The shortlist is the most frequent words, of equally frequent ones the first in code-point order; all others become
-    `<unk>`. The same texts, in any order, give the same tokenizer.
 
-    Args:
-        texts: the training sentences.
-        vocabulary_size: number of ids at most, the four symbols included.
-        min_frequency: a word that occurs less often is left out.
-
-    Errors: ValueError if `vocabulary_size` leaves no room for a word or `min_frequency` is below 1.
-    """
-    if vocabulary_size <= len(SYMBOLS):
-        raise ValueError(
-            f"vocabulary_size: {vocabulary_size}, expected more than {len(SYMBOLS)} (the symbols take these)"
-        )
-    if min_frequency < 1:
-        raise ValueError(f"min_frequency: {min_frequency}, expected 1 or more")
-    # Not the library's trainer: a word of the text that is spelt like a symbol would take the symbol's id.
-    counts = Counter(word for text in texts for word in text.split())
-    for symbol in SYMBOLS:
-        counts.pop(symbol, None)
-    frequent = sorted((-count, word) for word, count in counts.items() if count >= min_frequency)
-    words = (*SYMBOLS, *(word for _, word in frequent[: vocabulary_size - len(SYMBOLS)]))
-    model = models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=SYMBOLS[UNK])
-    return Tokenizer(word_backend(model, lowercase=False))
+def _common(prefix: str, text: str) -> int:
+    """How many characters of `text` stand at the head of both: all of `prefix`, but for a character cut in two."""
+    if text.startswith(prefix):
+        return len(prefix)
+    return next((i for i, (a, b) in enumerate(zip(prefix, text, strict=False)) if a != b), len(text))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 # Scripts that are written without spaces, their digits left out: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar.
-UNSPACED = (
+_UNSPACED = (
     "\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
     "\u3041-\u3096\u309b-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f\U0001aff0-\U0001b16f"
@@ -30,7 +30,7 @@ _MARKS = (
     "\u102b-\u103e\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d"
     "\ua9e5\uaa7b-\uaa7d"
 )
-_WORD = re.compile(f"[{UNSPACED}][{_MARKS}]*|[^\\s{UNSPACED}]+")
+_WORD = re.compile(f"[{_UNSPACED}][{_MARKS}]*|[^\\s{_UNSPACED}]+")
 _SLICE = 50_000  # sentences whose words are in memory at once
 
 
@@ -40,6 +40,11 @@ def words(text: str) -> list[str]:
     These are Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar; a character takes its combining marks along.
     """
     return text.split() if text.isascii() else _WORD.findall(text)
+
+
+def word_starts(text: str) -> list[int]:
+    """Where each of the words begins."""
+    return [match.start() for match in _WORD.finditer(text)]
 
 
 def count_words(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray:
@@ -72,14 +77,19 @@ def units(texts: pa.Array | pa.ChunkedArray) -> Iterator[Units]:
 
     A corpus has few different words: what is to be known of each unit is found once for each distinct one.
     """
+    for part in slices(texts):
+        # the empty text would be cut into one empty unit
+        lists = pc.split_pattern(pc.if_else(pc.equal(part, ""), None, part), " ")
+        lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
+        encoded = lists.flatten().dictionary_encode()
+        yield Units(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), lengths)
+
+
+def slices(texts: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
+    """A column piece by piece, each of as many texts as may be taken apart in memory at once."""
     for chunk in texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]:
         for start in range(0, len(chunk), _SLICE):
-            part = chunk.slice(start, _SLICE)
-            # the empty text would be cut into one empty unit
-            lists = pc.split_pattern(pc.if_else(pc.equal(part, ""), None, part), " ")
-            lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
-            encoded = lists.flatten().dictionary_encode()
-            yield Units(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), lengths)
+            yield chunk.slice(start, _SLICE)
 
 
 def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -87,11 +97,3 @@ def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     totals = np.concatenate([[0], np.cumsum(values)])
     ends = np.cumsum(lengths)
     return totals[ends] - totals[ends - lengths]
-
-
-def whole(texts: pa.Array | pa.ChunkedArray) -> Iterator[Units]:
-    """The same with each text for one unit."""
-    for chunk in texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]:
-        for start in range(0, len(chunk), _SLICE):
-            part = chunk.slice(start, _SLICE).to_pylist()
-            yield Units(part, np.arange(len(part)), np.ones(len(part), np.int64))

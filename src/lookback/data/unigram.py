@@ -1,0 +1,103 @@
+"""The pieces of a unigram tokenizer and their scores, learnt from words and their counts.
+
+A text is cut so that the product of its pieces' probabilities is greatest (Kudo 2018, "Subword regularization", §3.2).
+Learning starts from the most frequent substrings and goes back and forth between cutting the words and counting the
+pieces; every other time those are dropped that the words would miss least. The library has a trainer of its own, but
+what it learns changes from run to run, since it adds floating-point numbers in the order in which its threads and its
+hash table come up with them. Here words are cut in the one best way and counted in whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+import tokenizers
+from tokenizers import models
+
+_LONGEST = 16  # characters of a piece
+_SEEDS = 8  # pieces at the start, for each of those at the end
+_ROUNDS = 2  # of cutting and counting, between two prunings
+
+
+def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: int) -> list[tuple[str, float]]:
+    """At most `size` pieces with their logarithmic probabilities, likeliest first; `characters` are always among them.
+
+    Args:
+        words: how often each word occurs; it is made of `characters`.
+        characters: fewer than `size`.
+        size: how many pieces at most.
+    """
+    texts = list(words)
+    counts = np.fromiter(words.values(), np.int64, len(words))
+    uses = _substrings(texts, counts, _SEEDS * size)
+    while True:
+        for _ in range(_ROUNDS):
+            uses = _uses(_scores(uses, characters), texts, counts)
+        scores = _scores(uses, characters)
+        if len(scores) <= size:
+            return sorted(scores.items(), key=lambda piece: (-piece[1], piece[0]))
+        loss = {
+            piece: count * (scores[piece] - _without(piece, scores)) for piece, count in uses.items() if len(piece) > 1
+        }
+        kept = max(size, len(scores) // 2) - len(characters)
+        uses = {character: uses[character] for character in characters if character in uses} | {
+            piece: uses[piece] for piece in sorted(loss, key=lambda piece: (-loss[piece], piece))[:kept]
+        }
+
+
+def _substrings(texts: Sequence[str], counts: np.ndarray, size: int) -> dict[str, int]:
+    """The `size` substrings of several characters that cover most of the text, and how often they occur: twice or more.
+
+    Level by level: a substring that occurs twice begins with a shorter one that does.
+    """
+    joined = "".join(texts)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    _, characters = np.unique(np.frombuffer(joined.encode("utf-32-le"), "<u4"), return_inverse=True)
+    weights = np.repeat(counts, lengths)
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(joined))  # characters to the end of the word
+    places, labels = np.arange(len(joined)), characters  # of the substrings so far: where they begin, which they are
+    found: list[tuple[int, str]] = []
+    for length in range(2, _LONGEST + 1):
+        fits = left[places] >= length
+        places, labels = places[fits], labels[fits]
+        longer = labels.astype(np.int64) * 0x110000 + characters[places + length - 1]
+        _, first, labels = np.unique(longer, return_index=True, return_inverse=True)
+        occurrences = np.bincount(labels, weights[places]).astype(np.int64)
+        often = occurrences >= 2
+        found += [
+            (count, joined[place : place + length])
+            for count, place in zip(occurrences[often].tolist(), places[first[often]].tolist(), strict=True)
+        ]
+        places, labels = places[often[labels]], labels[often[labels]]
+    found.sort(key=lambda entry: (-entry[0] * len(entry[1]), entry[1]))
+    return {text: count for count, text in found[:size]}
+
+
+def _scores(uses: Mapping[str, int], characters: Sequence[str]) -> dict[str, float]:
+    """The logarithmic probability of each piece that is used, and of the characters, used or not."""
+    uses = dict.fromkeys(characters, 1) | dict(uses)
+    total = math.log(sum(uses.values()))
+    return {piece: math.log(count) - total for piece, count in uses.items()}
+
+
+def _uses(scores: Mapping[str, float], texts: Sequence[str], counts: np.ndarray) -> dict[str, int]:
+    """How often each piece is used when every word is cut in the best way."""
+    backend = tokenizers.Tokenizer(models.Unigram(list(scores.items())))
+    ids = [encoding.ids for encoding in backend.encode_batch_fast(texts)]
+    weights = np.repeat(counts, np.fromiter(map(len, ids), np.int64, len(ids)))
+    flat = np.fromiter(chain.from_iterable(ids), np.int64, len(weights))
+    uses = np.bincount(flat, weights, minlength=len(scores)).astype(np.int64)
+    return {piece: count for piece, count in zip(scores, uses.tolist(), strict=True) if count}
+
+
+def _without(piece: str, scores: Mapping[str, float]) -> float:
+    """The score of the best way to cut `piece` into shorter ones."""
+    best = [0.0] + [-math.inf] * len(piece)
+    for end in range(1, len(piece) + 1):
+        for start in range(end):
+            if end - start < len(piece):
+                best[end] = max(best[end], best[start] + scores.get(piece[start:end], -math.inf))
+    return best[-1]
