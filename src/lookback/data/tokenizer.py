@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +42,7 @@ class Tokenizer:
         self._backend = backend
         self._across_spaces = looks_across_spaces(backend)
         self._known = _Rows()
+        self._lock = Lock()  # a joint tokenizer encodes both sides at once
 
     def __len__(self) -> int:
         """The number of ids, the four symbols included."""
@@ -70,10 +72,12 @@ class Tokenizer:
 
     def _by_units(self, texts: pa.Array | pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for part in units(texts):
-            rows = self._rows(part.distinct)[part.codes]
-            lengths = self._known.lengths[rows]
-            starts = (np.cumsum(self._known.lengths) - self._known.lengths)[rows]
-            yield _runs(self._known.ids, starts, lengths), sums(lengths, part.lengths)
+            with self._lock:
+                rows = self._rows(part.distinct)[part.codes]
+                known_ids, known_lengths = self._known.ids, self._known.lengths  # replaced, never written to
+            lengths = known_lengths[rows]
+            starts = (np.cumsum(known_lengths) - known_lengths)[rows]
+            yield _runs(known_ids, starts, lengths), sums(lengths, part.lengths)
 
     def _rows(self, distinct: Sequence[str]) -> np.ndarray:
         """Where the ids of these units stand in what is known: (units,)."""
