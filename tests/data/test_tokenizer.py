@@ -1,4 +1,5 @@
 import json
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +27,17 @@ from lookback.symbols import BOS, EOS, PAD, SYMBOLS, UNK
 NASTY = [
     *SYMBOLS,
     *(" ", "  ", "\t", "\n", "\x1c", "\x1f", "\x85", "\xa0", "\u2028", "\u3000", "\ufeff", "\x00"),
-    *("a</s>b", "<0x41>", "<", "<<0x0A>>", "▁", "▁the", "Ġ", "##s", "@@ ", "[UNK]", "é", "e\u0301", "\u0301", "İ", "ẞ", "ς"),
-    *("日本語", "中文", "ไทย", "မြန်", "שלום", "مرحبا", "\u202e", "👩‍👩‍👧", "🏳️‍🌈", "한국", "the cat", "cats", "le chat"),
+    *("a</s>b", "<0x41>", "<", "<<0x0A>>", "▁", "▁the", "Ġ", "##s", "@@ ", "[UNK]"),
+    *("é", "e\u0301", "\u0301", "İ", "ẞ", "ς", "日本語", "中文", "ไทย", "မြန်", "שלום", "مرحبا", "\u202e", "한국"),
+    *("👩‍👩‍👧", "🏳️‍🌈", "the cat", "cats", "le chat"),
 ]
 TEXT = st.lists(st.one_of(st.text(max_size=6), st.sampled_from(NASTY))).map("".join)
-TRAINING = ["the cat sat on the mat .", "the cats sat , the dogs sat", "le chat 中文 日本語 <s> <0x41> </s>", "日本語 日本 ▁the"] * 2
+TRAINING = [
+    "the cat sat on the mat .",
+    "the cats sat , the dogs sat",
+    "le chat 中文 日本語 <s> <0x41> </s>",
+    "日本語 日本 ▁the",
+] * 2
 
 SUBWORDS: list[Tokenization] = [BPETokenization(330), UnigramTokenization(330), CharacterTokenization(290)]
 RECIPES: list[Tokenization] = [WordTokenization(20), *SUBWORDS]
@@ -77,14 +84,16 @@ def test_words_give_the_words_of_split_back(text: str) -> None:
 
 @every
 @given(texts=st.lists(TEXT), start=st.integers(0, 2), type=st.sampled_from([pa.string(), pa.large_string()]))
-def test_a_column_has_the_ids_of_its_texts(tokenizer: Tokenizer, texts: list[str], start: int, type: pa.DataType) -> None:
+def test_a_column_has_the_ids_of_its_texts(
+    tokenizer: Tokenizer, texts: list[str], start: int, type: pa.DataType
+) -> None:
     expected = tokenizer.encode(texts[start:])
     column = pa.array(texts, type)[start:]
     for given_as in (column, pa.chunked_array([column[:1], column[1:]], type)):
         ids, lengths = tokenizer.encode_column(given_as)
         assert (ids.dtype, lengths.dtype) == (np.int32, np.int64)
         assert lengths.tolist() == list(map(len, expected))
-        assert ids.tolist() == sum(expected, [])
+        assert ids.tolist() == list(chain(*expected))
 
 
 def test_a_column_may_be_longer_than_what_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +102,7 @@ def test_a_column_may_be_longer_than_what_is_kept_in_memory(monkeypatch: pytest.
     tokenizer = learnt(BPETokenization(300))
     texts = [f"the cat {i % 7}  dog{i}" for i in range(40)]
     ids, lengths = tokenizer.encode_column(pa.array(texts))
-    assert ids.tolist() == sum(tokenizer.encode(texts), [])
+    assert ids.tolist() == list(chain(*tokenizer.encode(texts)))
     assert len(lengths) == 40
     assert len(tokenizer._known.row) < 20
 
@@ -159,8 +168,8 @@ def test_any_ids_are_a_hypothesis(tokenizer: Tokenizer, data: st.DataObject) -> 
 def test_words_and_their_pieces() -> None:
     tokenizer = TOKENIZERS["BPETokenization"]
     ids, places = tokenizer.pieces("the  dog sat ")
-    assert [tokenizer._backend.id_to_token(i) for i in ids] == [" the", " ", " ", "d", "o", "g", " sat", " "]
-    assert places == [0, 1, 1, 1, 1, 1, 2, 2], "a space belongs to what follows, the last to the last word"
+    assert [tokenizer._backend.id_to_token(i) for i in ids] == [" the", " ", " d", "o", "g", " sat", " "]
+    assert places == [0, 1, 1, 1, 1, 2, 2], "a space belongs to what follows, the last to the last word"
     assert tokenizer.alignment_words("the  dog sat ") == ["the", "dog", "sat"]
     assert tokenizer.words_of([*ids[:1], UNK, *ids[-2:]]) == (["the<unk>", "sat"], [0, 0, 1, 1])
     assert tokenizer.alignment_words("  ") == [""]
@@ -170,12 +179,10 @@ def test_words_and_their_pieces() -> None:
 
 def test_without_spaces_a_piece_is_a_word() -> None:
     tokenizer = learnt(BPETokenization(300), ["日本語 日本 中文", "日本語"] * 3)
-    assert tokenizer.alignment_words("日本語中文 x日本") == ["日本", "語", "中", "文", "x", "日本"] or (
-        tokenizer.alignment_words("日本語中文 x日本")
-    )
-    found, places = tokenizer.words_of(tokenizer.encode(["日本語☃々中文"])[0])
-    assert "".join(found) == "日本語☃々中文"
-    assert len(set(places)) == len(found) > 3
+    assert tokenizer.alignment_words("日本語中文 x日本") == ["日本語", "中", "文", "x", "日", "本"]
+    assert tokenizer.pieces("日本語中文 x日本")[1] == [0, 1, 2, 3, 3, 4, 5], "the space of x goes with x"
+    [ids] = tokenizer.encode(["日本語☃々中文"])
+    assert tokenizer.words_of(ids) == (["日本語", "☃", "々", "中", "文"], [0, 1, 1, 1, 2, 2, 2, 3, 4])
 
 
 def test_a_character_of_several_bytes_is_no_more_than_one_word() -> None:

@@ -12,7 +12,9 @@ from lookback.data.words import count_words, units, word_starts, words
 TEXT = st.lists(
     st.one_of(
         st.text(max_size=6),
-        st.sampled_from([" ", "  ", "\t", "\x1c", "\xa0", "\u2028", "\u3000", "中文", "カタカナ", "ไม่มี", "က္ကသိုလ်", "ភាសា"]),
+        st.sampled_from(
+            [" ", "  ", "\t", "\x1c", "\xa0", "\u2028", "\u3000", "中文", "カタカナ", "ไม่มี", "က္ကသိုလ်", "ភាសា"]
+        ),
     )
 ).map("".join)
 
