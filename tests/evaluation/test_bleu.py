@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from lookback.evaluation import bleu, resample, sentence_statistics, signature
+from lookback.evaluation import bleu, sentence_statistics, signature
 
 words = st.sampled_from(["the", "house", "see", "not", "le", ".", "l'", "un-", "3,5"])
 text = st.lists(words, max_size=9).map(" ".join)
@@ -68,21 +68,6 @@ def test_scores_over_leading_axes_are_the_scores_one_by_one():
 def test_signature_is_sacrebleus():
     assert signature("13a").startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert "eff:yes|tok:none" in signature("none", effective_order=True)
-
-
-def test_resamples_are_full_size_seeded_and_shared_between_systems():
-    rows = np.arange(20).reshape(10, 2) + np.array([1000, 0])
-    sums = resample(rows, 200, seed=3)
-    assert sums.shape == (200, 2)
-    assert (sums[:, 0] // 1000 == 10).all()
-    assert (sums == resample(rows, 200, seed=3)).all()
-    assert (resample(rows + 1, 200, seed=3) - sums == 10).all()  # another system: the same sentences were drawn
-    assert (sums != resample(rows, 200, seed=4)).any()
-
-
-def test_resampling_in_blocks_draws_what_one_block_would_weigh(monkeypatch):
-    rows = np.ones((2**21, 1), dtype=np.int64)  # two resamples a block
-    assert resample(rows, 5, seed=0).tolist() == [[2**21]] * 5
 
 
 def test_unequal_numbers_of_sentences_and_unknown_tokenizers_are_refused():

@@ -1,11 +1,13 @@
 """Numbers: what a test set's translations are worth, by sentence length. Plain numpy and sacrebleu."""
 
-from lookback.evaluation.bleu import bleu, resample, sentence_statistics, signature
+from lookback.evaluation.bleu import bleu, sentence_statistics, signature
 from lookback.evaluation.files import atomic_write, write_json
 from lookback.evaluation.length_curve import BOUNDS, ENOUGH, half_length, label, length_curve, midpoint, retention
 from lookback.evaluation.predictions import Prediction, read_predictions, write_predictions
+from lookback.evaluation.resampling import RESAMPLES, resample
 from lookback.evaluation.results import BUCKET, COST, SCHEMA, check_results, read_results, results
 from lookback.evaluation.segments import Segments
+from lookback.evaluation.significance import LEVEL, Difference, Resamples, holm
 from lookback.evaluation.ter import ter
 from lookback.evaluation.word_alignment import links, merge_to_words
 
@@ -14,13 +16,18 @@ __all__ = [
     "BUCKET",
     "COST",
     "ENOUGH",
+    "LEVEL",
+    "RESAMPLES",
     "SCHEMA",
+    "Difference",
     "Prediction",
+    "Resamples",
     "Segments",
     "atomic_write",
     "bleu",
     "check_results",
     "half_length",
+    "holm",
     "label",
     "length_curve",
     "links",

@@ -74,25 +74,6 @@ def signature(tokenize: str, effective_order: bool = False) -> str:
     return str(metric.get_signature())
 
 
-def resample(statistics: ArrayLike, resamples: int, seed: int) -> NDArray[np.float64]:
-    """Draw `resamples` sets of sentences, each of full size and with replacement, and sum the statistics of each.
-
-    `statistics (sentences, columns)` gives `(resamples, columns)`. The draws depend on the number of sentences and on
-    `seed` alone: systems that are scored on one test set are resampled on the same sentences.
-    """
-    statistics = np.asarray(statistics, dtype=np.float64)
-    sentences = len(statistics)
-    generator = np.random.default_rng(seed)
-    block = max(1, 2**22 // max(sentences, 1))  # how often each sentence is drawn: at most 32 MiB of counts at a time
-    sums = []
-    for start in range(0, resamples, block):
-        rows = min(block, resamples - start)
-        drawn = generator.integers(sentences, size=(rows, sentences)) + sentences * np.arange(rows)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=rows * sentences).reshape(rows, sentences)
-        sums.append(times.astype(np.float64) @ statistics)
-    return np.concatenate(sums)
-
-
 def _metric(tokenize: str, effective_order: bool) -> Any:
     if tokenize not in BLEU.TOKENIZERS:
         raise ValueError(f"tokenize={tokenize!r} is not one of {', '.join(BLEU.TOKENIZERS)}")

@@ -9,8 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, resample
+from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu
+from lookback.evaluation.resampling import RESAMPLES, interval, resample
 from lookback.evaluation.segments import Segments
 
 Bucket = dict[str, Any]
@@ -21,7 +23,7 @@ ENOUGH = 50
 
 
 def length_curve(
-    segments: Segments, bounds: Sequence[int] = BOUNDS, resamples: int = 1000, seed: int = 0
+    segments: Segments, bounds: Sequence[int] = BOUNDS, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Bucket]:
     """Score each bucket of source lengths: corpus BLEU inside the bucket, never a mean of sentence scores.
 
@@ -35,12 +37,20 @@ def length_curve(
     bootstrap resamples of full size; `bleu_no_bp` without brevity penalty; `length_ratio` hypothesis over reference
     tokens; `truncated` a count of sentences.
     """
+    return [
+        {**bucket, **_scores(segments[chosen], resamples, (seed, bucket["lo"]))}
+        for bucket, chosen in cut(segments.source_length, bounds)
+    ]
+
+
+def cut(source_length: NDArray[np.int64], bounds: Sequence[int] = BOUNDS) -> list[tuple[Bucket, NDArray[np.int64]]]:
+    """Cut `source_length (sentences,)` into buckets: `{"lo", "hi"}` of each, and the indices of its sentences."""
     if not bounds or bounds[0] < 1 or any(left >= right for left, right in pairwise(bounds)):
         raise ValueError(f"bounds={list(bounds)}: expected rising lengths of at least 1, such as {list(BOUNDS)}")
-    place = np.where(segments.source_length > 0, np.searchsorted(bounds, segments.source_length), -1)
+    place = np.where(source_length > 0, np.searchsorted(bounds, source_length), -1)
     lows, highs = [1, *(bound + 1 for bound in bounds)], [*bounds, None]
     return [
-        {"lo": low, "hi": high, **_scores(segments[place == index], resamples, seed)}
+        ({"lo": low, "hi": high}, np.flatnonzero(place == index))
         for index, (low, high) in enumerate(zip(lows, highs, strict=True))
     ]
 
@@ -60,9 +70,7 @@ def retention(curve: Sequence[Bucket]) -> float | None:
 
     None where fewer than two buckets have enough sentences, or where the best BLEU is 0.
     """
-    scored = _enough(curve)
-    best = max((bucket["bleu"] for bucket in scored), default=0.0)
-    return scored[-1]["bleu"] / best if len(scored) > 1 and best > 0 else None
+    return _none_for_nan(retentions([bucket["bleu"] for bucket in _enough(curve)]))
 
 
 def half_length(curve: Sequence[Bucket]) -> float | None:
@@ -71,15 +79,31 @@ def half_length(curve: Sequence[Bucket]) -> float | None:
     Interpolated linearly between the mid-points of neighbouring buckets with n >= 50. None where it never does.
     """
     scored = _enough(curve)
-    if not scored:
-        return None
-    best = max(range(len(scored)), key=lambda index: scored[index]["bleu"])
-    half = scored[best]["bleu"] / 2
-    for left, right in pairwise(scored[best:]):
-        if right["bleu"] <= half < left["bleu"]:
-            fallen = (left["bleu"] - half) / (left["bleu"] - right["bleu"])
-            return midpoint(left) + fallen * (midpoint(right) - midpoint(left))
-    return None
+    return _none_for_nan(half_lengths([bucket["bleu"] for bucket in scored], [midpoint(bucket) for bucket in scored]))
+
+
+def retentions(scores: ArrayLike) -> NDArray[np.float64]:
+    """`retention` of every curve in `scores (…, buckets)`, BLEU, shortest bucket first; `(…)`, NaN where it is None."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape[-1] < 2:
+        return np.full(scores.shape[:-1], np.nan)
+    best = scores.max(axis=-1)
+    return np.where(best > 0, scores[..., -1] / np.where(best > 0, best, 1), np.nan)
+
+
+def half_lengths(scores: ArrayLike, midpoints: ArrayLike) -> NDArray[np.float64]:
+    """`half_length` of every curve in `scores (…, buckets)` over `midpoints (buckets,)`; `(…)`, NaN for None."""
+    scores, midpoints = np.asarray(scores, dtype=np.float64), np.asarray(midpoints, dtype=np.float64)
+    if scores.shape[-1] < 2:
+        return np.full(scores.shape[:-1], np.nan)
+    half = scores.max(axis=-1, keepdims=True) / 2
+    left, right = scores[..., :-1], scores[..., 1:]
+    behind_best = np.arange(left.shape[-1]) >= scores.argmax(axis=-1)[..., None]
+    falls = behind_best & (right <= half) & (half < left)
+    fallen = np.where(falls, (left - half) / np.where(falls, left - right, 1), 0)
+    lengths = midpoints[:-1] + fallen * np.diff(midpoints)
+    first = falls.argmax(axis=-1)[..., None]
+    return np.where(falls.any(axis=-1), np.take_along_axis(lengths, first, axis=-1)[..., 0], np.nan)
 
 
 def length_ratio(segments: Segments) -> float | None:
@@ -92,15 +116,19 @@ def _enough(curve: Sequence[Bucket]) -> list[Bucket]:
     return [bucket for bucket in curve if bucket["n"] >= ENOUGH]
 
 
-def _scores(segments: Segments, resamples: int, seed: int) -> Bucket:
+def _none_for_nan(number: NDArray[np.float64]) -> float | None:
+    return None if np.isnan(number) else float(number)
+
+
+def _scores(segments: Segments, resamples: int, seed: Sequence[int]) -> Bucket:
     if not len(segments):
         return {"n": 0, "bleu": None, "ci": None, "bleu_no_bp": None, "length_ratio": None, "truncated": 0}
     total = segments.bleu_statistics.sum(axis=0)
-    resampled = bleu(resample(segments.bleu_statistics, resamples, seed), effective_order=True)
+    resampled = np.asarray(bleu(resample(segments.bleu_statistics, resamples, seed), effective_order=True))
     return {
         "n": len(segments),
         "bleu": float(bleu(total, effective_order=True)),
-        "ci": [float(bound) for bound in np.percentile(resampled, [2.5, 97.5])],
+        "ci": interval(resampled),
         "bleu_no_bp": float(bleu(total, effective_order=True, brevity_penalty=False)),
         "length_ratio": length_ratio(segments),
         "truncated": int(segments.truncated.sum()),

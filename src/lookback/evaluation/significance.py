@@ -1,0 +1,240 @@
+"""Is one system better than another on the same sentences, and from which source length on?
+
+Two intervals that overlap are no test. What is asked here is asked of the difference itself:
+
+- its interval, by the paired bootstrap (Koehn 2004, "Statistical Significance Tests for Machine Translation
+  Evaluation"): both systems are scored on the same resampled sentences, and the percentiles of the difference are
+  taken;
+- its p-value, by paired approximate randomisation (Riezler and Maxwell 2005, "On Some Pitfalls in Automatic Evaluation
+  and Significance Testing for MT"): if the systems were alike, swapping their outputs of a sentence would change
+  nothing but by chance;
+- Holm's correction of the p-values over the buckets of a curve (Holm 1979, "A Simple Sequentially Rejective Multiple
+  Test Procedure").
+
+An arm of several trainings is scored by the mean of their BLEU. Its intervals come from a bootstrap of two levels: a
+resample draws trainings, and then one set of sentences for all of them, because they were all tested on the same one.
+The p-value is over sentences alone: with few trainings no test of theirs can reject anything (three pairs of runs have
+eight ways to be swapped). So a difference is called significant only where its interval leaves out 0 as well.
+
+Everything follows from one seed and from the order of the sentences. Another order of the test set draws other
+resamples: scores and differences stay, intervals and p-values move within their sampling error.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lookback.evaluation.bleu import ORDERS, REFERENCE_LENGTH, bleu
+from lookback.evaluation.length_curve import BOUNDS, ENOUGH, Bucket, cut, half_lengths, midpoint, retentions
+from lookback.evaluation.resampling import RESAMPLES, interval, resample, seed_weights, sums_of_halves
+from lookback.evaluation.segments import Segments
+
+LEVEL = 0.05
+_ROUNDING = 1e-9
+"""BLEU that may be lost in floating point, as in the tests against sacrebleu: trials so near are equally extreme."""
+
+Pair = tuple[int, int]
+"""Places of two runs: the difference is the first one's BLEU minus the second one's."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What an arm gains over another one: on the whole test set, and in every bucket of source lengths.
+
+    A bucket is `{"lo", "hi", "n", "bleu", "other", "difference", "ci", "p", "p_holm", "significant"}`: `bleu` and
+    `other`, 0..100, the means of the two arms' runs; `ci` the 95 % interval of `difference`; `p` two-sided; `p_holm`
+    corrected over the curve's buckets with n >= 50, None in smaller ones, which are never `significant`. Scores are
+    None where n = 0. `whole` has neither `lo` nor `hi`, and is a family of its own.
+    """
+
+    seeds: int
+    """Pairs of runs behind it"""
+    whole: Bucket
+    curve: list[Bucket]
+    """Shortest bucket first, none left out"""
+
+    def better_from(self) -> list[Bucket]:
+        """The buckets with n >= 50 from the first one on from which on all of them are significantly better."""
+        better: list[Bucket] = []
+        for bucket in reversed([bucket for bucket in self.curve if bucket["n"] >= ENOUGH]):
+            if not (bucket["significant"] and bucket["difference"] > 0):
+                break
+            better.insert(0, bucket)
+        return better
+
+
+class Resamples:
+    """BLEU of several runs on one test set and on the same resamples of it, whole and in every bucket of lengths."""
+
+    def __init__(
+        self, runs: Sequence[Segments], bounds: Sequence[int] = BOUNDS, resamples: int = RESAMPLES, seed: int = 0
+    ) -> None:
+        """Score `runs` (at least one). Raises `ValueError` for runs that were not tested on the same sentences."""
+        first = runs[0]
+        for place, run in enumerate(runs):
+            if not (np.array_equal(run.source_length, first.source_length) and _same_references(run, first)):
+                raise ValueError(f"runs[{place}]: other sentences than runs[0], expected one test set")
+        self.resamples, self.seed = resamples, seed
+        statistics = np.stack([run.bleu_statistics for run in runs])  # (runs, sentences, columns)
+        # as in results.json: 4-grams are expected of a test set that has them, and of a bucket what the bucket has
+        short = not (first.bleu_statistics[:, REFERENCE_LENGTH] >= ORDERS).any()
+        self._whole = _Part({}, statistics, short, resamples, (seed, 0))
+        self._buckets = [
+            _Part(bucket, statistics[:, chosen], True, resamples, (seed, bucket["lo"]))
+            for bucket, chosen in cut(first.source_length, bounds)
+        ]
+
+    def arm(self, runs: Sequence[int]) -> Bucket:
+        """Sum up one arm, the runs at these places: the mean of their BLEU, and what length does to it.
+
+        `{"seeds", "n", "bleu", "ci", "retention", "retention_ci", "half_length", "half_length_ci"}`, each `ci` by the
+        bootstrap of two levels; `retention` and `half_length` of the runs' mean curve. A length that a resample never
+        falls to is beyond all that were tested: such a bound of `half_length_ci` is None. Without a sentence, and where
+        a number does not exist, number and interval are None.
+        """
+        weights = self._weights(len(runs))
+        whole = _weighted(self._whole.scores[list(runs)], weights)
+        full = [bucket for bucket in self._buckets if bucket.n >= ENOUGH]
+        scores = [_weighted(bucket.scores[list(runs)], weights) for bucket in full]
+        curves = np.reshape(scores, (len(full), len(weights))).T  # (1 + resamples, buckets)
+        kept = retentions(curves)  # (1 + resamples,)
+        half = half_lengths(curves, [midpoint(bucket.about) for bucket in full])
+        return {
+            "seeds": len(runs),
+            "n": self._whole.n,
+            "bleu": _number(whole[0]),
+            "ci": None if np.isnan(whole[0]) else interval(whole[1:]),
+            "retention": _number(kept[0]),
+            "retention_ci": None if np.isnan(kept[0]) else interval(kept[1:][~np.isnan(kept[1:])]),
+            "half_length": _number(half[0]),
+            "half_length_ci": _open_interval(half[1:]),
+        }
+
+    def differences(self, contrasts: Sequence[Sequence[Pair]]) -> list[Difference]:
+        """Test every contrast: pairs of runs, one of each arm, that share a seed. All of them on the same resamples."""
+        wholes = self._tested(self._whole, contrasts)
+        curves = [self._tested(bucket, contrasts) for bucket in self._buckets]
+        differences = []
+        for place, pairs in enumerate(contrasts):
+            whole, curve = wholes[place], [bucket[place] for bucket in curves]
+            _correct([whole] if whole["n"] else [])
+            _correct([bucket for bucket in curve if bucket["n"] >= ENOUGH])
+            differences.append(Difference(len(pairs), whole, curve))
+        return differences
+
+    def _tested(self, part: "_Part", contrasts: Sequence[Sequence[Pair]]) -> list[Bucket]:
+        """One bucket of every contrast, its p-value not corrected yet."""
+        open_verdict = {"p_holm": None, "significant": False}
+        if not part.n:
+            nothing = dict.fromkeys(("bleu", "other", "difference", "ci", "p"))
+            return [{**part.about, "n": 0, **nothing, **open_verdict} for _ in contrasts]
+        tested = []
+        p_values = part.randomisation(contrasts, self.resamples)
+        for pairs, p in zip(contrasts, p_values, strict=True):
+            first, second = part.scores[[pair[0] for pair in pairs]], part.scores[[pair[1] for pair in pairs]]
+            difference = _weighted(first - second, self._weights(len(pairs)))
+            tested.append(
+                {
+                    **part.about,
+                    "n": part.n,
+                    "bleu": float(first[:, 0].mean()),
+                    "other": float(second[:, 0].mean()),
+                    "difference": float(difference[0]),
+                    "ci": interval(difference[1:]),
+                    "p": p,
+                    **open_verdict,
+                }
+            )
+        return tested
+
+    def _weights(self, seeds: int) -> NDArray[np.float64]:
+        """Of an arm's runs, `(1 + resamples, seeds)`: as they are, then in each resample; in every bucket the same."""
+        alike = np.full((1, seeds), 1 / seeds)
+        return np.concatenate([alike, seed_weights(seeds, self.resamples, self.seed)])
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Correct the p-values `(tests,)` of one family for their number, step down (Holm 1979): `(tests,)`.
+
+    The smallest of m is multiplied by m, the next one by m - 1, and so on; none gets below one that was smaller, nor
+    over 1. The chance of any false rejection stays under the level, however the tests depend on each other.
+    """
+    p_values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p_values, kind="stable")
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    corrected = np.empty_like(p_values)
+    corrected[order] = np.minimum(stepped, 1)
+    return corrected
+
+
+class _Part:
+    """Sentences that are scored together: the whole test set, or a bucket of it."""
+
+    def __init__(
+        self,
+        about: Bucket,
+        statistics: NDArray[np.int64],
+        effective_order: bool,
+        resamples: int,
+        seed: Sequence[int],
+    ) -> None:
+        self.about, self.n = about, statistics.shape[1]
+        self._statistics, self._effective_order, self._seed = statistics, effective_order, seed
+        self.scores = np.full((len(statistics), 1 + resamples), np.nan)
+        """(runs, 1 + resamples) BLEU of the sentences as they are, then of each resample; NaN without a sentence"""
+        if self.n:
+            self.scores[:, 0] = self._bleu(statistics.sum(axis=1))
+            self.scores[:, 1:] = self._bleu(resample(statistics, resamples, seed))
+
+    def randomisation(self, contrasts: Sequence[Sequence[Pair]], trials: int) -> list[float]:
+        """p of each contrast: how often its difference is as large, either way, once the arms are swapped at random.
+
+        A sentence is swapped in all pairs of runs or in none, since their outputs for it are no independent samples.
+        The sentences as they are count as one of the trials (Riezler and Maxwell's (c + 1) / (R + 1)): p is never 0.
+        """
+        first, second = np.array([pair for pairs in contrasts for pair in pairs]).reshape(-1, 2).T
+        gained = self._statistics[second] - self._statistics[first]  # (pairs, sentences, columns)
+        moved = sums_of_halves(gained, trials, self._seed)
+        moved = np.concatenate([np.zeros_like(moved[:, :1]), moved], axis=1)  # (pairs, 1 + trials, columns)
+        total = self._statistics.sum(axis=1)
+        differences = self._bleu(total[first, None] + moved) - self._bleu(total[second, None] - moved)
+        p_values, start = [], 0
+        for pairs in contrasts:
+            size = np.abs(differences[start : start + len(pairs)].mean(axis=0))
+            p_values.append(float(np.mean(size >= size[0] - _ROUNDING)))
+            start += len(pairs)
+        return p_values
+
+    def _bleu(self, statistics: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(bleu(statistics, effective_order=self._effective_order))
+
+
+def _correct(family: Sequence[Bucket]) -> None:
+    for bucket, p in zip(family, holm([bucket["p"] for bucket in family]), strict=True):
+        low, high = bucket["ci"]
+        bucket["p_holm"] = float(p)
+        bucket["significant"] = bool(p < LEVEL and not low <= 0 <= high)
+
+
+def _weighted(scores: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`scores (seeds, 1 + resamples)`, each resample's trainings weighed: `(1 + resamples,)`."""
+    return np.einsum("sr,rs->r", scores, weights)
+
+
+def _open_interval(lengths: NDArray[np.float64]) -> list[float | None] | None:
+    """The percentile interval of `lengths (resamples,)` whose NaN are longer than all others; such a bound is None."""
+    lengths = np.where(np.isnan(lengths), np.inf, lengths)
+    # bounds that were drawn: between a length and infinity there is nothing to interpolate
+    low = np.percentile(lengths, 2.5, method="lower")
+    high = np.percentile(lengths, 97.5, method="higher")
+    return None if np.isinf(low) else [float(low), None if np.isinf(high) else float(high)]
+
+
+def _number(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _same_references(one: Segments, other: Segments) -> bool:
+    return np.array_equal(one.bleu_statistics[:, REFERENCE_LENGTH], other.bleu_statistics[:, REFERENCE_LENGTH])
