@@ -36,6 +36,22 @@ def test_its_own_test_set_keeps_its_own_tokenizer(finished: Path) -> None:
         evaluate(config(finished, "data.bleu_tokenize=13a"))
 
 
+def test_gold_alignments_of_other_text(finished: Path, tmp_path: Path) -> None:
+    source, target, gold = tmp_path / "a.en", tmp_path / "a.fr", tmp_path / "a.talp"
+    source.write_text("the dog sees .\n")
+    target.write_text("le chien voit .\n")
+    gold.write_text("1-1 2-2 3p3 4-5\n")
+    files = (f"data.test.source='{source}'", f"data.test.target='{target}'", f"data.test.alignment='{gold}'")
+    with pytest.raises(InputError, match=r"a.talp:1: 4-5 names source word 4 of 4, expected 0 to 3"):
+        evaluate(config(finished, *files))
+    with pytest.raises(InputError, match=r"a.talp:1: 4-5 names target word 5 of 4, expected 1 to 4"):
+        evaluate(config(finished, *files, "data.alignment_base=1"))
+    gold.write_text("1-1 2-2 3p3 4-4\n")
+    assert evaluate(config(finished, *files, "data.alignment_base=1", f"out='{tmp_path / 'out'}'"))["data"] == "text"
+    with pytest.raises(InputError, match=r"data\.test\.alignment: the run's own test set has its own"):
+        evaluate(config(finished, f"data.test.alignment='{gold}'"))
+
+
 def test_by_default_each_evaluation_has_a_directory_of_its_own(tmp_path: Path, grammar_cache: str) -> None:
     run(tmp_path, grammar_cache)
     for _ in range(2):

@@ -13,7 +13,9 @@ from lookback.data.progress import step
 from lookback.errors import InputError
 
 
-def kept(kind: str, parts: object, title: str, write: Callable[[Path], None]) -> Path:
+def kept(
+    kind: str, parts: object, title: str, write: Callable[[Path], None], cache: str | os.PathLike[str] | None = None
+) -> Path:
     """The folder that `write` made, now or at an earlier time.
 
     It lies in the cache of `datasets` (HF_DATASETS_CACHE), under `kind` and a hash of `parts`. `write` is given an
@@ -25,13 +27,14 @@ def kept(kind: str, parts: object, title: str, write: Callable[[Path], None]) ->
         parts: all that decides what `write` writes, the version of its format included; its `repr` is hashed.
         title: what to tell the user while it is made, such as "Reading a.en".
         write: fills the folder.
+        cache: a folder of the user's instead of the cache of `datasets`; `kind` then has no folder of its own in it.
 
     Errors: InputError if the disk is full or the cache cannot be written; whatever `write` raises.
     """
     from datasets import config
     from filelock import FileLock, Timeout
 
-    root = Path(config.HF_DATASETS_CACHE) / "lookback" / kind
+    root = Path(config.HF_DATASETS_CACHE) / "lookback" / kind if cache is None else Path(cache)
     folder = root / hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     if folder.is_dir():
         return folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +20,11 @@ _FILE = "pairs.arrow"
 _FORMAT = 2  # of the files: raise it when what is read from the same text changes
 
 
-def kept_pairs(kind: str, parts: object, title: str, batches: Callable[[], Iterator[pa.RecordBatch]]) -> Dataset:
-    """The Dataset of `batches()`, the string columns `source` and `target`, from the cache if it is there.
+def kept_pairs(kind: str, parts: object, title: str, batches: Callable[[Path], Iterator[pa.RecordBatch]]) -> Dataset:
+    """The Dataset of `batches(scratch)`, string columns `source` and `target`, from the cache if it is there.
 
-    `kind`, `parts` and `title` are those of `lookback.data.cache.kept`, and so are the errors.
+    `scratch` is an empty folder for as long as the batches are drawn. `kind`, `parts` and `title` are those of
+    `lookback.data.cache.kept`, and so are the errors.
     """
     from datasets import Dataset
 
@@ -31,8 +33,11 @@ def kept_pairs(kind: str, parts: object, title: str, batches: Callable[[], Itera
 
         schema = pa.schema({side: pa.string() for side in SIDES})
         with pa.OSFile(str(folder / _FILE), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
-            for batch in batches():
+            scratch = folder / "scratch"
+            scratch.mkdir()
+            for batch in batches(scratch):
                 writer.write_batch(batch)
+            shutil.rmtree(scratch)
 
     return Dataset.from_file(str(kept(kind, (_FORMAT, parts), title, write) / _FILE))
 

@@ -138,12 +138,12 @@ def read_pair(
     states = [(str(path.resolve()), status.st_size, status.st_mtime_ns) for path in paths if (status := path.stat())]
     title = f"Reading {paths[0]} and {paths[1].name}"
     if limit is None:
-        return kept_pairs("text", states, title, partial(_aligned, paths))
+        return kept_pairs("text", states, title, lambda _: _aligned(paths))
     if subset_seed is None:
-        return kept_pairs("text", (states, limit), title, lambda: top(_aligned(paths), limit))
+        return kept_pairs("text", (states, limit), title, lambda _: top(_aligned(paths), limit))
     whole = read_pair(*paths)
     title = f"Drawing {limit:,} pairs of {paths[0]} and {paths[1].name}"
-    return kept_pairs("text", (states, limit, subset_seed), title, lambda: subset(whole, limit, subset_seed))
+    return kept_pairs("text", (states, limit, subset_seed), title, lambda _: subset(whole, limit, subset_seed))
 
 
 def stream_pair(

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from lookback.data import TextCorpus
 from lookback.errors import InputError, settings
-from lookback.evaluation import COST, read_results
+from lookback.evaluation import COST, TRAINING_DATA, read_results
 from lookback.training.build import build_data
 from lookback.training.quiet import quiet
 from lookback.training.test import print_results, test
@@ -26,21 +26,29 @@ def evaluate(config: DictConfig) -> dict[str, Any]:
         expected = "expected both data.test.source and data.test.target, or neither"
         raise InputError(f"data.test.{missing}: not given; {expected}")
     if files.source is None:
-        if config.data.bleu_tokenize is not None:
-            raise InputError(
-                "data.bleu_tokenize: the run's own test set has its own; expected it beside data.test.source"
-            )
+        for key in ("bleu_tokenize", "test.alignment"):
+            if OmegaConf.select(config.data, key) is not None:
+                raise InputError(f"data.{key}: the run's own test set has its own; expected it beside data.test.source")
         corpus, name = instantiate(trained.config.data), trained.config.names.data
     else:
         nothing = {"source": None, "target": None}
         with settings("data"):
-            corpus = TextCorpus(nothing, nothing, dict(files), None, config.data.bleu_tokenize or "13a", limit=None)
+            corpus = TextCorpus(
+                nothing,
+                nothing,
+                dict(files),
+                train_max_length=None,
+                bleu_tokenize=config.data.bleu_tokenize or "13a",
+                limit=None,
+                alignment_base=config.data.alignment_base,
+            )
         name = "text"
     data = build_data(trained.config, corpus, trained.source_tokenizer, trained.target_tokenizer)
     if config.search is not None:
         trained.module.search = instantiate(config.search)
     own = trained.run.test / "results.json"
-    cost = read_results(own)["cost"] if own.is_file() else dict.fromkeys(COST)
+    unknown = {"cost": dict.fromkeys(COST), "training_data": dict.fromkeys(TRAINING_DATA)}
+    trained_on = read_results(own) if own.is_file() else unknown
     now = f"{datetime.now():%Y-%m-%d_%H-%M-%S.%f}"
     directory = Path(config.out) if config.out else trained.run.path / "evaluations" / now
     if (directory / "results.json").exists():
@@ -53,7 +61,8 @@ def evaluate(config: DictConfig) -> dict[str, Any]:
         attention=trained.config.names.attention,
         data_name=name,
         seed=trained.config.seed,
-        cost=cost,
+        cost=trained_on["cost"],
+        training_data=trained_on["training_data"],
     )
     print_results(record)
     print(f"results: {directory}", flush=True)

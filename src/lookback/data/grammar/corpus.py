@@ -2,17 +2,14 @@
 
 import hashlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from lookback.data.cache import kept
 from lookback.data.grammar.derive import Deriver, Pair
 from lookback.data.grammar.lexicon import SIZES
-from lookback.data.progress import step
 from lookback.errors import InputError
 
 if TYPE_CHECKING:
@@ -91,13 +88,10 @@ class GrammarCorpus:
         Raises:
             InputError: if there are not as many different sentences of some length as the splits ask for.
         """
-        from datasets import Dataset, config
+        from datasets import Dataset
 
-        root = Path(self.cache) if self.cache is not None else Path(config.HF_DATASETS_CACHE) / "lookback_grammar"
-        folder = root / self._key()
-        if not folder.is_dir():
-            with step(f"Generating the built-in corpus, once: {sum(self.pairs.values()):,} pairs"):
-                self._write(folder)
+        title = f"Generating the built-in corpus, once: {sum(self.pairs.values()):,} pairs"
+        folder = kept("grammar", self._key(), title, self._write, self.cache)
         return Dataset.load_from_disk(str(folder / split))
 
     def generate(self) -> dict[str, list[Pair]]:
@@ -138,7 +132,6 @@ class GrammarCorpus:
         return digest.hexdigest()[:24]
 
     def _write(self, folder: Path) -> None:
-        """Write the corpus to a folder beside its place, then rename it: nobody ever finds half a corpus."""
         from datasets import Dataset, DatasetDict, Features, List, Value
 
         features = Features(
@@ -148,13 +141,4 @@ class GrammarCorpus:
         for split, pairs in self.generate().items():
             columns = {field: [getattr(pair, field) for pair in pairs] for field in features}
             splits[split] = Dataset.from_dict(columns, features)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        partial = tempfile.mkdtemp(prefix=".partial-", dir=folder.parent)
-        try:
-            splits.save_to_disk(partial)
-            os.replace(partial, folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster, and its corpus is the same
-                raise
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+        splits.save_to_disk(folder)
