@@ -45,10 +45,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for pairs in sorted(arguments.pairs):
-            files = [_top(path, folder / side, pairs) for path, side in _sides(arguments)]
+            of = folder / str(pairs)
+            of.mkdir()
+            files = [_top(path, of / side, pairs) for path, side in _sides(arguments)]
             for number in range(arguments.rounds):
                 commands = {}
-                ours = [sys.executable, __file__, *map(str, files), "--pairs", "0", "--ours", name]
+                ours = [sys.executable, __file__, *map(str, files), "--pairs", "0", "--ours", str(of)]
                 cache = str(folder / f"cache{pairs}-{number}")
                 commands["lookback, empty cache"] = [*ours, cache]
                 commands["lookback, from its cache"] = [*ours, cache]
@@ -90,7 +92,7 @@ def _ours(folder: Path, cache: Path) -> None:
     datasets.config.HF_DATASETS_CACHE = cache
     train = {side: str(folder / side) for side in ("source", "target")}
     small = {side: str(_top(folder / side, folder / f"{side}.small", 1000)) for side in ("source", "target")}
-    corpus = TextCorpus(train, small, small, train_max_length=LONGEST, bleu_tokenize="none")
+    corpus = TextCorpus(train, small, small, train_max_length=LONGEST, bleu_tokenize="none", limit=None)
     data = TranslationData(
         corpus,
         WordTokenization(VOCABULARY),
@@ -113,8 +115,9 @@ def _sides(arguments: argparse.Namespace) -> list[tuple[Path, str]]:
 
 
 def _top(path: Path, to: Path, lines: int) -> Path:
-    with path.open("rb") as read, to.open("wb") as write:
-        write.writelines(islice(read, lines))
+    if not to.exists():  # a file that is written again is a new file, and would be prepared again
+        with path.open("rb") as read, to.open("wb") as write:
+            write.writelines(islice(read, lines))
     return to
 
 

@@ -42,7 +42,7 @@ def _row(sentences: int, rounds: int) -> dict[str, object]:
     runs = _runs(sentences)
     arms = [list(range(arm, arm + SEEDS)) for arm in range(0, len(runs), SEEDS)]
     contrasts = [list(zip(arm, arms[0], strict=True)) for arm in arms[1:]]
-    taken: dict[str, list[float]] = {"resamples": [], "differences": [], "arms": [], "products": []}
+    taken: dict[str, list[float]] = {"bootstrap": [], "differences": [], "arms": [], "products": []}
     cpu = []
     for _ in range(rounds):
         cpu_start, clock = time.process_time(), [time.perf_counter()]
@@ -58,7 +58,7 @@ def _row(sentences: int, rounds: int) -> dict[str, object]:
             taken[name].append(end - start)
         taken["products"].append(_products(len(runs), sentences) + _products(sum(map(len, contrasts)), sentences))
     steps = {name: round(median(seconds), 2) for name, seconds in taken.items()}
-    whole = [sum(steps) for steps in zip(taken["resamples"], taken["differences"], taken["arms"], strict=True)]
+    whole = [sum(steps) for steps in zip(taken["bootstrap"], taken["differences"], taken["arms"], strict=True)]
     return {
         "runs": len(runs),
         "sentences": sentences,
