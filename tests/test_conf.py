@@ -1,9 +1,11 @@
 """Every file of every config group composes, builds and trains: a choice is tested the day its file is added."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import hydra
 import pytest
@@ -23,12 +25,64 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_choice_trains(group: str, choice: str, tmp_path: Path, text_files: list[str], grammar_cache: str) -> None:
     from lookback.evaluation import read_results
 
-    is_text = (group, choice) == ("data", "text")
-    data = text_files if is_text else [grammar_cache]
-    record = run(tmp_path, *data, f"{group}={choice}", tiny_data=not is_text)
+    if (group, choice) == ("data", "text"):
+        data = text_files
+    elif group == "data" and choice != "grammar":
+        data = records(choice, tmp_path / "corpus")
+    else:
+        data = [grammar_cache]
+    record = run(tmp_path, *data, f"{group}={choice}", tiny_data=data == [grammar_cache])
     assert read_results(tmp_path / "test" / "results.json") == record
     assert record["cost"]["updates"] == 3
     assert (tmp_path / "checkpoints" / "best.ckpt").is_file()
+
+
+def records(choice: str, folder: Path) -> list[str]:
+    """Write what `data=CHOICE` reads, in the layout of the Hub or as files; the overrides that name it."""
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    overrides = ["data.source_language=de", "data.target_language=en"]
+    data = compose(folder, f"data={choice}", *overrides, "data.path=x", tiny=False).data
+    rows = [{data.source_field: f"{i} {i % 7}", data.target_field: f"{i % 7} {i}"} for i in range(60)]
+    if "files" in data:
+        write = {
+            "json": lambda path: path.write_text("".join(json.dumps(row) + "\n" for row in rows)),
+            "csv": lambda path: path.write_text("\n".join(",".join(row) for row in [rows[0], *map(dict.values, rows)])),
+            "parquet": lambda path: write_table(pa.Table.from_pylist(rows), path),
+        }[choice]
+        folder.mkdir()
+        write(folder / f"all.{choice}")
+        overrides += [f"data.files.train='{folder}/*.{choice}'"]
+    else:
+        table = pa.Table.from_pylist([nested(row) for row in rows])
+        place = folder / (data.data_dir if data.get("data_dir") else "") / "data"
+        place.mkdir(parents=True)
+        for split in ("train", "validation", "test"):
+            write_table(table.slice(0, 60 if split == "train" else 8), place / f"{split}-00000-of-00001.parquet")
+        if data.name is not None:
+            parts = [{"split": split, "path": f"data/{split}-*"} for split in ("train", "validation", "test")]
+            card = {"configs": [{"config_name": data.name, "data_files": parts}]}
+            (folder / "README.md").write_text(f"---\n{json.dumps(card)}\n---\n")
+        overrides += [f"data.path='{folder}'"]
+    if "files" in data or "[" in data.train.split:  # the slices are those of the real size
+        overrides += [f"data.{split}.split='train[{part}]'" for split, part in SLICES.items()]
+    return [*overrides, "data.limit=40"]
+
+
+SLICES = {"train": "20:", "validation": ":10", "test": "10:20"}
+
+
+def nested(row: dict[str, str]) -> dict[str, Any]:
+    """`{"a.b": 1}` as `{"a": {"b": 1}}`"""
+    tree: dict[str, Any] = {}
+    for name, value in row.items():
+        *outer, last = name.split(".")
+        inside = tree
+        for part in outer:
+            inside = inside.setdefault(part, {})
+        inside[last] = value
+    return tree
 
 
 @pytest.mark.parametrize("command", ["train", "evaluate", "translate", "compare"])
