@@ -17,6 +17,19 @@ COST = {
     "seconds": 4.0,
     "tokens_per_second": 7.5,
     "peak_memory_mb": None,
+    "waiting": 0.01,
+}
+TRAINING_DATA = {
+    "pairs": 5,
+    "dropped": {"a side without words": 1},
+    "overlap": {"pairs": 0, "sources": 1},
+    "source_tokens": 50,
+    "target_tokens": 60,
+    "source_unknown": 0.0,
+    "target_unknown": 0.25,
+    "source_vocabulary": 20,
+    "target_vocabulary": 21,
+    "padding_waste": 0.01,
 }
 PREDICTIONS = [
     Prediction(0, "a b c d", "le chat est là .", "le chat est là .", -0.1, 4, False),
@@ -33,6 +46,7 @@ def score(predictions=PREDICTIONS, tokenize="none", perplexity=3.5, cost=COST, s
         data="grammar",
         perplexity=perplexity,
         cost=cost,
+        training_data=TRAINING_DATA,
         versions={"python": "3.11"},
         git=None,
         data_fingerprint="f00d",
@@ -52,6 +66,7 @@ def test_scores_are_sacrebleus():
     assert record["truncated"] == 1
     assert [bucket["n"] for bucket in record["by_length"]] == [1, 1, 0, 0, 0, 0, 0]
     assert record["cost"] == COST
+    assert record["training_data"] == TRAINING_DATA
 
 
 def test_has_every_field_and_survives_json(tmp_path):
@@ -92,7 +107,8 @@ def test_scoring_is_quick_where_translations_are_long_and_bad():
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
         (lambda record: record.update(seed=None), "seed=None, expected int"),
-        (lambda record: record.update(schema=2), "schema 2; this version of lookback reads 1"),
+        (lambda record: record.update(schema=3), "schema 3; this version of lookback reads 2"),
+        (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
         (
             lambda record: record["by_length"][1].update(high=20),
@@ -112,6 +128,21 @@ def test_a_record_that_does_not_fit_is_refused(change, message):
 def test_an_unknown_cost_is_refused_when_the_results_are_made():
     with pytest.raises(InputError, match="unknown key 'update'; did you mean 'updates'"):
         score(cost={**COST, "update": 3})
+
+
+def test_a_file_of_version_1_is_read_with_null_for_what_it_does_not_hold(tmp_path):
+    record = score()
+    old = {key: value for key, value in record.items() if key != "training_data"}
+    cost = {key: value for key, value in COST.items() if key != "waiting"}
+    write_json(tmp_path / "results.json", old | {"schema": 1, "cost": cost})
+    found = read_results(tmp_path / "results.json")
+    assert found["schema"] == 2
+    assert set(found["training_data"].values()) == {None}
+    assert set(found["training_data"]) == set(TRAINING_DATA)
+    assert found["cost"] == cost | {"waiting": None}
+    assert {key: value for key, value in found.items() if key not in ("schema", "training_data", "cost")} == {
+        key: value for key, value in old.items() if key not in ("schema", "cost")
+    }
 
 
 def test_unreadable_files_are_named(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lookback.evaluation import Prediction, results, write_json
+from lookback.evaluation import TRAINING_DATA, Prediction, results, write_json
 
 VOCABULARY = [f"w{index}" for index in range(200)]
 COST = {
@@ -17,6 +17,7 @@ COST = {
     "seconds": 287.4,
     "tokens_per_second": 34_365.1,
     "peak_memory_mb": 1234.5,
+    "waiting": 0.012,
 }
 
 
@@ -68,6 +69,7 @@ def fabricate(
             data="grammar",
             perplexity=1.5,
             cost=COST,
+            training_data=dict.fromkeys(TRAINING_DATA),
             versions={},
             git=None,
             data_fingerprint=fingerprint,

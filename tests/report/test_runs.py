@@ -68,6 +68,6 @@ def test_what_is_no_run_is_refused(tmp_path):
 
 def test_results_of_a_newer_schema_are_refused(make_run):
     path = make_run("a") / "test" / "results.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 2}))
-    with pytest.raises(InputError, match="schema 2"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 3}))
+    with pytest.raises(InputError, match="schema 3"):
         read_runs([path.parent.parent])

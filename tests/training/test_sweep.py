@@ -6,7 +6,7 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from lookback.evaluation import Prediction, results, write_json
+from lookback.evaluation import COST, TRAINING_DATA, Prediction, results, write_json
 from lookback.training.sweep import SweepReport
 
 
@@ -17,9 +17,7 @@ def leave_run(directory, attention, status="finished", reason=None):
     (directory / ".hydra" / "hydra.yaml").write_text(yaml.safe_dump(choices))
     (directory / "status.json").write_text(json.dumps({"status": status, "reason": reason}))
     if status == "finished":
-        cost = dict.fromkeys(
-            ("parameters", "updates", "target_tokens", "seconds", "tokens_per_second", "peak_memory_mb")
-        )
+        cost = dict.fromkeys(COST)
         record = results(
             [Prediction(index, "a b c d", "w x y z", "w x y z", -0.1, 4, False) for index in range(60)],
             "none",
@@ -28,6 +26,7 @@ def leave_run(directory, attention, status="finished", reason=None):
             data="grammar",
             perplexity=1.0,
             cost=cost,
+            training_data=dict.fromkeys(TRAINING_DATA),
             versions={},
             git=None,
             data_fingerprint="f00d",

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 import lightning
 import pytest
 import torch
+from hydra.errors import InstantiationException
 
+from lookback.command import explain
 from lookback.errors import InputError
 from lookback.training.build import build_data, build_module
 from lookback.training.run_directory import RunDirectory
@@ -251,8 +254,9 @@ def test_a_diverged_training_stops_and_says_so(tmp_path: Path, grammar_cache: st
 def test_a_value_that_cannot_be_is_refused_and_recorded(
     tmp_path: Path, grammar_cache: str, override: str, named: str
 ) -> None:
-    with pytest.raises(InputError, match=named):
+    with pytest.raises((InputError, InstantiationException)) as caught:
         run(tmp_path, grammar_cache, override)
+    assert re.search(named, explain(caught.value) or "")
     status = json.loads((tmp_path / "status.json").read_text())
     assert status["status"] == "failed"
     assert "\n" not in status["reason"]

@@ -175,9 +175,7 @@ class TranslationData(lightning.LightningDataModule):
         rank, ranks = self._rank()
         counted = self.trainer is not None
         if self._stream is None:
-            self._training = BatchLoader(
-                _ready(self._encoded)["train"], self._sampler("train", rank, ranks), counted
-            )
+            self._training = BatchLoader(_ready(self._encoded)["train"], self._sampler("train", rank, ranks), counted)
         else:
             cut = (self.batch_size, self.batch_unit, self.seed)
             self._training = StreamLoader(self._windows, self._encode, *cut, rank, ranks, counted)
@@ -241,7 +239,9 @@ class TranslationData(lightning.LightningDataModule):
             first = next(self._windows(0, Place()), None)
             if first is None:
                 raise InputError(_nothing("train"))
-            read = (hashlib.sha256("\0".join([*first.source.to_pylist(), *first.target.to_pylist()]).encode()).digest(),)
+            read = (
+                hashlib.sha256("\0".join([*first.source.to_pylist(), *first.target.to_pylist()]).encode()).digest(),
+            )
 
             def pairs() -> Iterator[tuple[pa.Array, pa.Array]]:
                 yield first.source, first.target

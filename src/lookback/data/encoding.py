@@ -14,7 +14,7 @@ import torch
 
 from lookback.data.batching import Batch, Sentences
 from lookback.data.cache import kept
-from lookback.data.columns import SIDES, columns
+from lookback.data.columns import SIDES, both, columns
 from lookback.data.tokenizer import Tokenizer
 from lookback.symbols import BOS, EOS, UNK
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 _FORMAT = 1  # of the files: raise it when the same text and tokenizers give other bytes
+_Encoded = tuple[np.ndarray, np.ndarray, int]
+"""Ids of texts one after the other, each with its marks; how many each text has; how many words are unknown."""
 _TOKENS, _OFFSETS = np.dtype("<i4"), np.dtype("<i8")
 
 
@@ -90,13 +92,15 @@ def encode_pairs(
         lengths: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
         with open(folder / "source.tokens", "wb") as source, open(folder / "target.tokens", "wb") as target:
             for sides in columns(texts, None if chosen is None else keep):
-                for i, file in enumerate((source, target)):
-                    tokens, each, missed = _encode(sides[i], tokenizers[i], begin=i == 1)
+                encoded = _encode_both(*sides, *tokenizers)
+                for i, (file, (tokens, each, missed)) in enumerate(zip((source, target), encoded, strict=True)):
                     tokens.astype(_TOKENS, copy=False).tofile(file)
                     lengths[i].append(each)
                     unknown[i] += missed
         for side, parts in zip(SIDES, lengths, strict=True):
-            np.cumsum(np.concatenate([np.zeros(1, np.int64), *parts]), dtype=_OFFSETS).tofile(folder / f"{side}.offsets")
+            np.cumsum(np.concatenate([np.zeros(1, np.int64), *parts]), dtype=_OFFSETS).tofile(
+                folder / f"{side}.offsets"
+            )
         (folder / "unknown.json").write_text(json.dumps(unknown), encoding="utf-8")
 
     folder = kept("ids", (_FORMAT, texts._fingerprint, chosen, digests), f"Encoding {count:,} pairs", write)
@@ -109,16 +113,18 @@ def encode_arrays(
     source: pa.Array, target: pa.Array, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, ids: np.ndarray
 ) -> EncodedPairs:
     """Encode pairs in memory; `ids`, (N,) int64, are their rows in the split."""
-    sides, unknown = [], []
-    for texts, tokenizer, begin in ((source, source_tokenizer, False), (target, target_tokenizer, True)):
-        tokens, lengths, missed = _encode(texts, tokenizer, begin)
-        sides.append(Sentences(tokens, np.cumsum(lengths) - lengths, lengths))
-        unknown.append(missed)
-    return EncodedPairs(*sides, unknown=(unknown[0], unknown[1]), ids=ids)
+    encoded = _encode_both(source, target, source_tokenizer, target_tokenizer)
+    sides = [Sentences(tokens, np.cumsum(lengths) - lengths, lengths) for tokens, lengths, _ in encoded]
+    return EncodedPairs(*sides, unknown=(encoded[0][2], encoded[1][2]), ids=ids)
 
 
-def _encode(texts: pa.Array, tokenizer: Tokenizer, begin: bool) -> tuple[np.ndarray, np.ndarray, int]:
-    """Ids of all texts one after the other, each with its marks; how many each has; how many are unknown."""
+def _encode_both(
+    source: pa.Array, target: pa.Array, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
+) -> tuple[_Encoded, _Encoded]:
+    return both(lambda side: _encode(*side), (source, source_tokenizer, False), (target, target_tokenizer, True))
+
+
+def _encode(texts: pa.Array, tokenizer: Tokenizer, begin: bool) -> _Encoded:
     words, counts = tokenizer.encode_column(texts)
     lengths = counts + 1 + begin
     ends = np.cumsum(lengths)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookback.data.cache import kept
-from lookback.data.columns import columns
+from lookback.data.columns import both, columns
 from lookback.data.words import count_words
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Limits:
 
     def keep(self, source: pa.Array, target: pa.Array, dropped: dict[str, int] | None = None) -> np.ndarray:
         """(N,) bool: the pairs that stay. The others are added to `dropped`, each under its first reason."""
-        words = count_words(source), count_words(target)
+        words = both(count_words, source, target)
         shorter, longer = np.minimum(*words), np.maximum(*words)
         reasons = {"a side without words": shorter == 0}
         if self.max_length is not None:
@@ -79,7 +79,9 @@ class Selection:
     def of(cls, texts: Dataset, limits: Limits, test: Dataset) -> Selection:
         """Decide, or read what was decided before about the same text, limits and test set."""
         parts = (_FORMAT, texts._fingerprint, repr(limits), test._fingerprint)
-        folder = kept("selections", parts, f"Filtering {len(texts):,} pairs", lambda to: _decide(texts, limits, test, to))
+        folder = kept(
+            "selections", parts, f"Filtering {len(texts):,} pairs", lambda to: _decide(texts, limits, test, to)
+        )
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
         return cls(np.load(folder / "keep.npy", mmap_mode="r"), **about)
 

@@ -33,6 +33,8 @@ class Loader(ABC):
             training. If not, a batch counts as used when it is handed out.
     """
 
+    batch_sampler = None  # Lightning looks for it where it finds a sampler
+
     def __init__(self, sampler: Epochs, counted: bool) -> None:
         self.sampler = sampler
         self._counted = counted

@@ -5,7 +5,7 @@ from lookback.evaluation.files import atomic_write, write_json
 from lookback.evaluation.length_curve import BOUNDS, ENOUGH, half_length, label, length_curve, midpoint, retention
 from lookback.evaluation.predictions import Prediction, read_predictions, write_predictions
 from lookback.evaluation.resampling import RESAMPLES, resample
-from lookback.evaluation.results import BUCKET, COST, SCHEMA, check_results, read_results, results
+from lookback.evaluation.results import BUCKET, COST, SCHEMA, TRAINING_DATA, check_results, read_results, results
 from lookback.evaluation.segments import Segments
 from lookback.evaluation.significance import LEVEL, Difference, Resamples, holm
 from lookback.evaluation.ter import ter
@@ -19,6 +19,7 @@ __all__ = [
     "LEVEL",
     "RESAMPLES",
     "SCHEMA",
+    "TRAINING_DATA",
     "Difference",
     "Prediction",
     "Resamples",

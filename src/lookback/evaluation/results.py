@@ -25,10 +25,10 @@ class Field(NamedTuple):
     meaning: str
 
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 SCHEMA: dict[str, Field] = {
-    "schema": Field(int, False, "version of this description: 1"),
+    "schema": Field(int, False, "version of this description: 2"),
     "attention": Field(str, False, "name of the attention, as typed: attention=bahdanau"),
     "seed": Field(int, False, "the run's one seed"),
     "data": Field(str, False, "name of the corpus, as typed: data=grammar"),
@@ -43,6 +43,7 @@ SCHEMA: dict[str, Field] = {
     "half_length": Field(float, True, "source words where BLEU falls to half of its best; null if it never does"),
     "retention": Field(float, True, "BLEU of the longest bucket with n >= 50 over the best; null with fewer than two"),
     "aer": Field(dict, True, "alignment error rate; null until it is computed"),
+    "training_data": Field(dict, False, "what the run was trained on (see TRAINING_DATA)"),
     "cost": Field(dict, False, "what the run took (see COST)"),
     "versions": Field(dict, False, "versions of Python and the libraries that matter"),
     "git": Field(str, True, "commit of the working copy; null outside one"),
@@ -67,6 +68,25 @@ COST: dict[str, Field] = {
     "seconds": Field(float, True, "wall-clock seconds of training"),
     "tokens_per_second": Field(float, True, "target tokens a second of training"),
     "peak_memory_mb": Field(float, True, "peak memory in 10^6 bytes; null where it is not measured"),
+    "waiting": Field(float, True, "share of the seconds, 0..1, from the end of a batch to the start of the next"),
+}
+
+# null: not known, as the counts of a stream
+TRAINING_DATA: dict[str, Field] = {
+    "pairs": Field(int, True, "pairs that are trained on"),
+    "dropped": Field(dict, True, "reason: pairs left out for it, each pair under its first reason"),
+    "overlap": Field(
+        dict, True, "test pairs that are training pairs too (pairs), or share a source with one (sources)"
+    ),
+    "source_tokens": Field(int, True, "source tokens of an epoch, end marks included, padding not"),
+    "target_tokens": Field(int, True, "target tokens of an epoch, end marks included, padding not"),
+    "source_unknown": Field(
+        float, True, "share of the source's tokens, 0..1, that are unknown words; marks not counted"
+    ),
+    "target_unknown": Field(float, True, "the same of the target"),
+    "source_vocabulary": Field(int, True, "different ids of the source, the four symbols included"),
+    "target_vocabulary": Field(int, True, "the same of the target"),
+    "padding_waste": Field(float, True, "share of an epoch's token slots, 0..1, that is padding"),
 }
 
 
@@ -79,6 +99,7 @@ def results(
     data: str,
     perplexity: float,
     cost: Mapping[str, float | None],
+    training_data: Mapping[str, Any],
     versions: Mapping[str, str],
     git: str | None,
     data_fingerprint: str,
@@ -111,6 +132,7 @@ def results(
         "half_length": half_length(curve),
         "retention": retention(curve),
         "aer": None,
+        "training_data": dict(training_data),
         "cost": dict(cost),
         "versions": dict(versions),
         "git": git,
@@ -131,18 +153,31 @@ def check_results(record: Any, where: str = "results.json") -> None:
     for index, bucket in enumerate(record["by_length"]):
         _check(bucket, BUCKET, f"{where}: by_length[{index}]")
     _check(record["cost"], COST, f"{where}: cost")
+    _check(record["training_data"], TRAINING_DATA, f"{where}: training_data")
 
 
 def read_results(path: Path | str) -> dict[str, Any]:
-    """Read and check a results.json. Raises `InputError` with the file for anything else."""
+    """Read and check a results.json. Raises `InputError` with the file for anything else.
+
+    A file of version 1 is read as one of this version, with null for what it does not hold.
+    """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; expected a results.json") from None
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error})") from None
+    record = _upgraded(record)
     check_results(record, str(path))
     return record
+
+
+def _upgraded(record: Any) -> Any:
+    """A record of version 1 with what has been added since; anything else as it is."""
+    if not isinstance(record, dict) or record.get("schema") != 1 or not isinstance(record.get("cost"), dict):
+        return record
+    added = {"schema": SCHEMA_VERSION, "training_data": dict.fromkeys(TRAINING_DATA)}
+    return {**record, **added, "cost": {**record["cost"], "waiting": None}}
 
 
 def _check(record: Any, fields: Mapping[str, Field], where: str) -> None:

@@ -20,14 +20,15 @@ def build_data(
 ) -> TranslationData:
     """The data that ``config`` names, not yet read; another corpus or given tokenizers take the place of its own."""
     corpus = instantiate(config.data) if corpus is None else corpus
+    tokenization = instantiate(config.tokenizer)
     with settings():
         return TranslationData(
             corpus=corpus,
-            vocabulary_size=config.tokenizer.vocabulary_size,
-            min_frequency=config.tokenizer.min_frequency,
+            tokenization=tokenization,
             batch_size=config.batch.size,
             batch_unit=config.batch.unit,
             evaluation_batch_size=config.batch.evaluation_size,
+            shuffle_buffer=config.batch.shuffle_buffer,
             seed=config.seed,
             source_tokenizer=source_tokenizer,
             target_tokenizer=target_tokenizer,

@@ -1,13 +1,14 @@
-"""What watches a training: its cost, and its progress in plain lines."""
+"""What watches a training: its cost, its progress in plain lines, and where it can be taken up again."""
 
 import math
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.callbacks import Callback, Checkpoint
 
 from lookback.data import Batch
 from lookback.symbols import PAD
@@ -18,20 +19,33 @@ from lookback.training.module import data_of
 class Cost(Callback):
     """Counts what a training costs: updates, target tokens with end marks, seconds of training steps, peak memory.
 
-    Validation is not in the seconds. The counts go on where a resumed run left off.
+    Validation is not in the seconds. Of them, what passes from the end of a batch to the start of the next is waiting:
+    reading it, moving it to the device, and whatever other callbacks do there. The counts go on where a resumed run
+    left off.
     """
 
     def __init__(self) -> None:
         self.updates = 0
         self.target_tokens = 0
         self.seconds = 0.0
+        self.waiting = 0.0
         self._since: float | None = None
 
     def on_fit_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         peak_memory.reset()
 
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        # an epoch that is taken up in its middle does not start
+        self._since = time.perf_counter()
+
     def on_train_epoch_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._since = time.perf_counter()
+
+    def on_train_batch_start(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        if self._since is not None:
+            self.waiting += time.perf_counter() - self._since
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
@@ -55,7 +69,7 @@ class Cost(Callback):
             self.seconds += now - self._since
         self._since = now
 
-    def summary(self, model: torch.nn.Module) -> dict[str, float | int]:
+    def summary(self, model: torch.nn.Module) -> dict[str, float | int | None]:
         """``cost`` of results.json."""
         return {
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -64,15 +78,83 @@ class Cost(Callback):
             "seconds": round(self.seconds, 3),
             "tokens_per_second": round(self.target_tokens / self.seconds, 1) if self.seconds else 0.0,
             "peak_memory_mb": round(peak_memory.peak() / 1e6, 1),
+            "waiting": round(self.waiting / self.seconds, 4) if self.seconds else None,
         }
 
     def state_dict(self) -> dict[str, Any]:
-        return {"updates": self.updates, "target_tokens": self.target_tokens, "seconds": self.seconds}
+        return {
+            "updates": self.updates,
+            "target_tokens": self.target_tokens,
+            "seconds": self.seconds,
+            "waiting": self.waiting,
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.updates = state_dict["updates"]
         self.target_tokens = state_dict["target_tokens"]
         self.seconds = state_dict["seconds"]
+        self.waiting = state_dict["waiting"]
+
+
+class LastValidation(Callback):
+    """Lets a training that ``max_steps`` ends inside an epoch end with a validation, as any other does."""
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if 0 <= trainer.max_steps <= trainer.global_step:
+            trainer.should_stop = True
+
+
+class LastCheckpoint(Checkpoint):
+    """Keeps one file from which a training goes on to the same numbers as one that never stopped.
+
+    Written after each validation, at the end of an epoch without one, and ``minutes`` after it was last written. Never
+    between the batches of one update: a checkpoint has no place for their gradients. What was logged is written with it.
+    """
+
+    def __init__(self, path: Path | str, minutes: float) -> None:
+        if minutes < 0:
+            raise ValueError(f"minutes={minutes}: expected 0 or more")
+        self.path = Path(path)
+        self.minutes = minutes
+        self._written = 0.0
+        self._due = False
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._written = time.monotonic()
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        self._due |= trainer.is_last_batch or trainer.should_stop
+        self._due |= time.monotonic() - self._written >= 60 * self.minutes
+        # Lightning takes a training up behind the validation that follows a batch, not in front of it
+        if self._due and not validation_follows(trainer):
+            self._write(trainer)
+
+    def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if not trainer.sanity_checking:
+            self._due = True
+            self._write(trainer)
+
+    def _write(self, trainer: lightning.Trainer) -> None:
+        if (trainer.fit_loop.batch_idx + 1) % trainer.accumulate_grad_batches and not trainer.is_last_batch:
+            return
+        trainer.save_checkpoint(self.path)
+        for logger in trainer.loggers:
+            logger.save()
+        self._written = time.monotonic()
+        self._due = False
+
+
+def validation_follows(trainer: lightning.Trainer) -> bool:
+    """Whether Lightning validates behind the batch that ends."""
+    every = trainer.check_val_every_n_epoch
+    if not trainer.enable_validation or (every is not None and (trainer.current_epoch + 1) % every):
+        return False
+    batches = 1 + (trainer.fit_loop.total_batch_idx if every is None else trainer.fit_loop.batch_idx)
+    return trainer.should_stop or batches % trainer.val_check_batch == 0
 
 
 class PlainProgress(Callback):

@@ -11,6 +11,7 @@ from lightning.pytorch.utilities.enums import GradClipAlgorithmType
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import MeanMetric
 
 from lookback.data import Batch, Tokenizer, TranslationData
@@ -83,13 +84,17 @@ class TranslationModule(lightning.LightningModule):
             schedule = self.schedule(optimizer, int(total))
         return {"optimizer": optimizer, "lr_scheduler": schedule}  # type: ignore[return-value]
 
+    def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
+        # after each validation is before its checkpoint; where Lightning would do it, at the end of an epoch, is behind
+        if not isinstance(scheduler, ReduceLROnPlateau):
+            super().lr_scheduler_step(scheduler, metric)
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
 
     def on_train_batch_start(self, batch: Batch, batch_index: int) -> None:
         # dropout depends on the seed and the batch's number alone, so that a resumed run repeats an uninterrupted one
-        number = self.current_epoch * int(self.trainer.num_training_batches) + batch_index
-        torch.manual_seed(self.config["seed"] * 1_000_003 + number)
+        torch.manual_seed(self.config["seed"] * 1_000_003 + self.trainer.fit_loop.total_batch_idx)
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         result = self.model(batch.source, batch.source_length, batch.target, self.label_smoothing)
@@ -127,9 +132,17 @@ class TranslationModule(lightning.LightningModule):
                 f"training diverged: the validation loss is {float(loss)} at update {self.trainer.global_step:,}; "
                 "expected a smaller optimizer.lr, or trainer.gradient_clip_val=1.0"
             )
-        self.log("validation/loss", loss)
-        self.log("validation/perplexity", loss.exp(), prog_bar=True)
-        self.log("validation/bleu", self.validation_bleu.compute(), prog_bar=True)
+        metrics = {
+            "validation/loss": loss,
+            "validation/perplexity": loss.exp(),
+            "validation/bleu": self.validation_bleu.compute(),
+        }
+        for name, value in metrics.items():
+            self.log(name, value, prog_bar=name != "validation/loss")
+        if not self.trainer.sanity_checking:
+            for config in self.trainer.lr_scheduler_configs:
+                if config.reduce_on_plateau:
+                    config.scheduler.step(metrics[str(config.monitor)])
         self.validation_loss.reset()
         self.validation_bleu.reset()
 

@@ -62,7 +62,8 @@ def plateau(
         raise ValueError(f"mode={mode!r}: expected min or max")
     direction: Literal["min", "max"] = "min" if mode == "min" else "max"
     scheduler = ReduceLROnPlateau(optimizer, mode=direction, factor=factor, patience=patience)
-    return {"scheduler": scheduler, "interval": "epoch", "monitor": monitor}
+    # the module steps it after each validation: not every epoch has one, and an epoch may have several
+    return {"scheduler": scheduler, "interval": "epoch", "monitor": monitor, "strict": False}
 
 
 def _warmup(update: int, warmup_updates: int) -> float:

@@ -24,6 +24,7 @@ def test(
     data_name: str,
     seed: int,
     cost: dict[str, Any],
+    training_data: dict[str, Any],
 ) -> dict[str, Any]:
     """Translate and score ``data``'s test set; predictions.jsonl, segments.npz and results.json go to ``directory``.
 
@@ -51,6 +52,7 @@ def test(
         data=data_name,
         perplexity=math.exp(float(module.test_loss.compute())),
         cost=cost,
+        training_data=training_data,
         versions=versions(),
         git=git_revision(),
         data_fingerprint=data.fingerprint,

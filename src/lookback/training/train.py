@@ -17,7 +17,7 @@ from lookback.report import Run, length_chart, save_chart
 from lookback.search import LengthRule
 from lookback.training.alignment_snapshots import AlignmentSnapshots
 from lookback.training.build import build_data, build_module
-from lookback.training.callbacks import Cost, PlainProgress, in_terminal
+from lookback.training.callbacks import Cost, LastValidation, PlainProgress, in_terminal
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.module import TranslationModule
 from lookback.training.quiet import quiet
@@ -67,11 +67,13 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     loggers = [metrics, *([instantiate(config.logger)] if config.logger else [])]
     trainer = instantiate(
         config.trainer,
+        **(_for_a_stream(config) if data.streams else {}),
         default_root_dir=str(run.path),
         logger=loggers,
         enable_progress_bar=in_terminal(),
         callbacks=[
             cost,
+            LastValidation(),
             RichProgressBar() if in_terminal() else PlainProgress(),
             AlignmentSnapshots(run.test / "alignments.npz"),
             *(instantiate(callback) for callback in config.callbacks.values()),
@@ -107,6 +109,7 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
         data_name=config.names.data,
         seed=config.seed,
         cost=cost.summary(module.model),
+        training_data=training_data(data),
     )
     for logger in loggers:
         if isinstance(logger, WandbLogger):
@@ -123,14 +126,39 @@ def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) 
 
     What a checkpoint restores would silently win over another value: the optimizer's own settings, too.
     """
-    for group in ("attention", "encoder", "decoder", "data", "tokenizer", "optimizer", "seed"):
+    for group in ("attention", "encoder", "decoder", "data", "tokenizer", "batch", "optimizer", "seed"):
         old, new = _leaves(group, before.get(group)), _leaves(group, now[group])
-        for key in sorted(old.keys() | new.keys()):
+        for key in sorted((old.keys() | new.keys()) - {"batch.evaluation_size"}):
             if old.get(key) != new.get(key):
                 raise InputError(
                     f"{run.path}: holds a run with {key}={old.get(key)}, which cannot go on with {key}={new.get(key)}; "
                     "expected the same value, or another directory"
                 )
+
+
+def _for_a_stream(config: DictConfig) -> dict[str, Any]:
+    """The trainer's settings where nobody knows how long an epoch is: the updates decide, and validation counts batches."""
+    settings = config.trainer
+    if settings.max_steps < 1:
+        raise InputError(
+            f"trainer.max_steps={settings.max_steps}: expected 1 or more, as nobody knows how long a stream is"
+        )
+    interval = settings.val_check_interval
+    if interval is None:
+        interval = max(1, settings.max_steps * settings.accumulate_grad_batches // 10)
+    if not isinstance(interval, int) or interval < 1:
+        raise InputError(
+            f"trainer.val_check_interval={interval}: expected a number of batches, as the data is a stream"
+        )
+    return {"max_epochs": -1, "check_val_every_n_epoch": None, "val_check_interval": interval}
+
+
+def training_data(data: TranslationData) -> dict[str, Any]:
+    """``training_data`` of results.json."""
+    about = data.describe()
+    counts = about["train"] or dict.fromkeys(about["test"])
+    names = ("dropped", "overlap", "source_vocabulary", "target_vocabulary", "padding_waste")
+    return {**counts, **{name: about[name] for name in names}}
 
 
 def _leaves(name: str, value: Any) -> dict[str, Any]:
@@ -143,13 +171,16 @@ def _leaves(name: str, value: Any) -> dict[str, Any]:
 def describe(config: DictConfig, data: TranslationData, module: TranslationModule, directory: Path) -> None:
     """Say what is about to be trained."""
     about = data.describe()
-    train_split = about["train"]
     parameters = sum(parameter.numel() for parameter in module.parameters())
+    if data.streams:
+        training = "training pairs as they come"
+    else:
+        training = f"{about['train']['pairs']:,} training pairs, {about['train']['target_tokens']:,} target tokens"
+    padding = "" if data.streams else f"padding {about['padding_waste']:.1%}; "
     print(
         f"attention={config.names.attention}  data={config.names.data}  seed={config.seed}  "
         f"{parameters:,} parameters  in {directory}\n"
-        f"{train_split['pairs']:,} training pairs, {train_split['target_tokens']:,} target tokens; vocabulary "
-        f"{about['source_vocabulary']:,} → {about['target_vocabulary']:,}; padding {about['padding_waste']:.1%}; "
+        f"{training}; vocabulary {about['source_vocabulary']:,} → {about['target_vocabulary']:,}; {padding}"
         f"validation {about['validation']['pairs']:,}, test {about['test']['pairs']:,} pairs",
         flush=True,
     )
