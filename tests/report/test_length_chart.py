@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from lookback.report import length_chart, read_run, save_chart
-from lookback.report.length_chart import BASELINE
+from lookback.report.charts import BASELINE
 
 FULL = [length for length in range(1, 61) for _ in range(6)]
 

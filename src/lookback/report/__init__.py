@@ -1,7 +1,8 @@
 """Tables and pictures of what run directories hold. Nothing here knows torch or Lightning."""
 
+from lookback.report.charts import save_chart
 from lookback.report.comparison import compare, comparison_directory
-from lookback.report.length_chart import length_chart, save_chart
+from lookback.report.length_chart import length_chart
 from lookback.report.runs import Run, read_run, read_runs, runs_inside
 
 __all__ = [

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from lookback.errors import InputError
+from lookback.report.charts import save_chart
 from lookback.report.differences import differing, query_states, value
-from lookback.report.length_chart import length_chart, save_chart
+from lookback.report.length_chart import length_chart
 from lookback.report.runs import Run, is_run
 from lookback.report.table import Row, cost_table, rows, score_table, write_csv
 

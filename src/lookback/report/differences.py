@@ -41,6 +41,15 @@ def arm(run: Run, keys: Sequence[str]) -> str:
     return ", ".join([run.attention, *(f"{name}={value(run, key)}" for key, name in zip(keys, names, strict=True))])
 
 
+def arms(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """The runs by their `arm`: `none` first, then by name; the runs of an arm in the order of their seeds."""
+    keys = differing(runs)
+    found: dict[str, list[Run]] = {}
+    for run in sorted(runs, key=lambda run: (run.attention != "none", arm(run, keys), run.seed or 0)):
+        found.setdefault(arm(run, keys), []).append(run)
+    return found
+
+
 def _differs(key: str, runs: Sequence[Run], within_attention: bool) -> bool:
     seen = {(run.attention if within_attention else "", str(value(run, key))) for run in runs}
     return len(seen) > len({name for name, _ in seen})

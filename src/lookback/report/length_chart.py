@@ -1,25 +1,16 @@
 """BLEU against source length: one Vega-Lite specification for pages and notebooks, SVG and PNG without a browser."""
 
-import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
-import vl_convert
 
-from lookback.evaluation import ENOUGH, atomic_write, label, midpoint
-from lookback.report.differences import arm, differing
-from lookback.report.runs import Run, training_limit
-
-BASELINE = "#4d4d4d"
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-"""Okabe and Ito's colours, which colour-blind readers can tell apart; `none` is dark grey."""
-SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right")
-FONT = "Roboto, Helvetica Neue, Helvetica, Arial, sans-serif"
-INK, SOFT, FAINT = "#1f2328", "#59636e", "#e4e7eb"
+from lookback.evaluation import ENOUGH, label, midpoint
+from lookback.report.charts import colors, dressed, edge, length_axis, limits, shapes
+from lookback.report.differences import arms
+from lookback.report.runs import Run
 
 
 def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
@@ -32,29 +23,23 @@ def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
     runs = [run for run in runs if run.bleu is not None]
     if not runs:
         raise ValueError("runs: none is scored, expected at least one with test/results.json")
-    keys = differing(runs)
-    arms: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.attention != "none", arm(run, keys), run.seed or 0)):
-        arms.setdefault(arm(run, keys), []).append(run)
-    legend = {name: f"{name} · {fmean(run.bleu or 0.0 for run in of):.1f}" for name, of in arms.items()}
+    compared = arms(runs)
+    legend = {name: f"{name} · {fmean(run.bleu or 0.0 for run in of):.1f}" for name, of in compared.items()}
 
-    means = [point for name, of in arms.items() for point in _mean_points(legend[name], of)]
+    means = [point for name, of in compared.items() for point in _mean_points(legend[name], of)]
     singles = [
         {**point, "run": f"{name} {index}"}
-        for name, of in arms.items()
+        for name, of in compared.items()
         if len(of) > 1
         for index, run in enumerate(of)
         for point in _mean_points(legend[name], [run])
     ]
-    buckets = {point["x"]: point for point in means}
-    edge = max(point["hi"] for point in means) + 0.5
     top = min(100, 10 * math.ceil(max(point["high"] for point in means) / 10) or 10)
 
-    x = alt.X("x:Q", title="Source length in words, and test sentences of that length", axis=_length_axis(buckets))
-    x = x.scale(domain=[0, edge], nice=False)
+    x = length_axis(means)
     y = alt.Y("bleu:Q", title="BLEU", scale=alt.Scale(domain=[0, top]), axis=alt.Axis(tickCount=6))
-    color = alt.Color("arm:N", title=None, scale=alt.Scale(domain=list(legend.values()), range=_colors(list(arms))))
-    shape = alt.Shape("arm:N", title=None, scale=alt.Scale(domain=list(legend.values()), range=_shapes(len(arms))))
+    color = alt.Color("arm:N", title=None, scale=alt.Scale(domain=list(legend.values()), range=colors(list(compared))))
+    shape = alt.Shape("arm:N", title=None, scale=alt.Scale(domain=list(legend.values()), range=shapes(len(compared))))
 
     joined = alt.Chart(alt.Data(values=[point for point in means if point["piece"] is not None]))
     thin = alt.Chart(alt.Data(values=[point for point in singles if point["piece"] is not None]))
@@ -68,24 +53,9 @@ def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
         alone.mark_rule(strokeWidth=1.4, opacity=0.7).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), color),
         alone.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
     ]
-    layers += _limits(runs, edge)
-    chart = alt.LayerChart(layer=layers).properties(width=720, height=360, title=_title(runs, arms))
-    return _dressed(chart)
-
-
-def save_chart(chart: alt.LayerChart, out: Path, name: str) -> list[Path]:
-    """Write `name`.vl.json, `name`.svg and `name`.png (twice the size, for slides) into `out`, each atomically."""
-    specification = chart.to_json()
-    contents = {
-        "vl.json": (json.dumps(json.loads(specification), indent=1, ensure_ascii=False) + "\n").encode(),
-        "svg": vl_convert.vegalite_to_svg(specification).encode(),
-        "png": vl_convert.vegalite_to_png(specification, scale=2),
-    }
-    paths = [out / f"{name}.{suffix}" for suffix in contents]
-    for path, content in zip(paths, contents.values(), strict=True):
-        with atomic_write(path) as file:
-            file.write(content)
-    return paths
+    layers += limits(runs, edge(means))
+    chart = alt.LayerChart(layer=layers).properties(width=720, height=360, title=_title(runs, compared))
+    return dressed(chart)
 
 
 def _mean_points(name: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -113,26 +83,6 @@ def _mean_points(name: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     return points
 
 
-def _length_axis(buckets: dict[float, dict[str, Any]]) -> alt.Axis:
-    """A tick a bucket: its lengths, and how many sentences stand behind it."""
-    texts = {str(x): [point["bucket"].replace("-", "–"), f"n = {point['n']:,}"] for x, point in buckets.items()}
-    lookup = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
-    return alt.Axis(values=sorted(buckets), labelExpr=lookup, grid=False, labelLineHeight=15, labelFlush=False)
-
-
-def _limits(runs: Sequence[Run], edge: float) -> list[alt.Chart]:
-    limits = sorted({limit for run in runs if (limit := training_limit(run)) is not None and limit + 0.5 <= edge})
-    if not limits:
-        return []
-    records = [{"x": limit + 0.5, "text": f"trained up to {limit} words"} for limit in limits]
-    data = alt.Chart(alt.Data(values=records))
-    side: Literal["left", "right"] = "right" if limits[-1] > edge / 2 else "left"
-    return [
-        data.mark_rule(strokeDash=[6, 4], strokeWidth=1.3, color=SOFT).encode(x="x:Q"),
-        data.mark_text(color=SOFT, fontSize=12, align=side).encode(x="x:Q", y=alt.value(-9), text="text:N"),
-    ]
-
-
 def _title(runs: Sequence[Run], arms: dict[str, list[Run]]) -> alt.TitleParams:
     """What is compared, on what, how the lines are made, and the signature that BLEU is never shown without."""
     first = runs[0].results
@@ -153,54 +103,3 @@ def _title(runs: Sequence[Run], arms: dict[str, list[Run]]) -> alt.TitleParams:
         first["signature"],
     ]
     return alt.TitleParams(text=f"BLEU against source length: {names}", subtitle=subtitle)
-
-
-def _colors(arms: Sequence[str]) -> list[str]:
-    others = [name for name in arms if name != "none"]
-    chosen = {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(others)} | {"none": BASELINE}
-    return [chosen[name] for name in arms]
-
-
-def _shapes(arms: int) -> list[str]:
-    return [SHAPES[index % len(SHAPES)] for index in range(arms)]
-
-
-def _dressed(chart: alt.LayerChart) -> alt.LayerChart:
-    return (
-        chart.configure(font=FONT, background="white", padding=18)
-        .configure_view(stroke=None)
-        .configure_title(
-            anchor="start",
-            frame="group",
-            offset=26,
-            fontSize=18,
-            fontWeight=600,
-            color=INK,
-            subtitleFontSize=12,
-            subtitleColor=SOFT,
-            subtitleLineHeight=17,
-            subtitlePadding=7,
-        )
-        .configure_axis(
-            labelFontSize=12,
-            labelColor=INK,
-            titleFontSize=13,
-            titleFontWeight=500,
-            titleColor=INK,
-            titlePadding=12,
-            gridColor=FAINT,
-            domainColor=SOFT,
-            tickColor=SOFT,
-        )
-        .configure_legend(
-            orient="right",
-            offset=14,
-            labelFontSize=13,
-            labelColor=INK,
-            labelLimit=400,
-            rowPadding=7,
-            symbolOpacity=1,
-            symbolSize=90,
-            symbolStrokeWidth=2,
-        )
-    )

@@ -1,0 +1,117 @@
+"""What the charts share: colours, the length axis, the limit of training, type, and how they are saved."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import altair as alt
+import vl_convert
+
+from lookback.evaluation import atomic_write
+from lookback.report.runs import Run, training_limit
+
+BASELINE = "#4d4d4d"
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+"""Okabe and Ito's colours, which colour-blind readers can tell apart; `none` is dark grey."""
+SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right")
+FONT = "Roboto, Helvetica Neue, Helvetica, Arial, sans-serif"
+INK, SOFT, FAINT = "#1f2328", "#59636e", "#e4e7eb"
+
+
+def save_chart(chart: alt.LayerChart, out: Path, name: str) -> list[Path]:
+    """Write `name`.vl.json, `name`.svg and `name`.png (twice the size, for slides) into `out`, each atomically."""
+    specification = chart.to_json()
+    contents = {
+        "vl.json": (json.dumps(json.loads(specification), indent=1, ensure_ascii=False) + "\n").encode(),
+        "svg": vl_convert.vegalite_to_svg(specification).encode(),
+        "png": vl_convert.vegalite_to_png(specification, scale=2),
+    }
+    paths = [out / f"{name}.{suffix}" for suffix in contents]
+    for path, content in zip(paths, contents.values(), strict=True):
+        with atomic_write(path) as file:
+            file.write(content)
+    return paths
+
+
+def length_axis(points: Sequence[Mapping[str, Any]]) -> alt.X:
+    """Source lengths up to the end of the last bucket of `points`; a tick a bucket: its lengths, and its sentences."""
+    texts = {str(p["x"]): [p["bucket"].replace("-", "–"), f"n = {p['n']:,}"] for p in points}
+    lookup = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
+    ticks = sorted({point["x"] for point in points})
+    axis = alt.Axis(values=ticks, labelExpr=lookup, grid=False, labelLineHeight=15, labelFlush=False)
+    x = alt.X("x:Q", title="Source length in words, and test sentences of that length", axis=axis)
+    return x.scale(domain=[0, edge(points)], nice=False)
+
+
+def edge(points: Sequence[Mapping[str, Any]]) -> float:
+    """Where the length axis ends: half a word behind the longest bucket."""
+    return max(point["hi"] for point in points) + 0.5
+
+
+def limits(runs: Sequence[Run], edge: float) -> list[alt.Chart]:
+    """A dashed rule, with its words, at the longest sentence of training, where that is left of `edge`."""
+    found = sorted({limit for run in runs if (limit := training_limit(run)) is not None and limit + 0.5 <= edge})
+    if not found:
+        return []
+    records = [{"x": limit + 0.5, "text": f"trained up to {limit} words"} for limit in found]
+    data = alt.Chart(alt.Data(values=records))
+    side: Literal["left", "right"] = "right" if found[-1] > edge / 2 else "left"
+    return [
+        data.mark_rule(strokeDash=[6, 4], strokeWidth=1.3, color=SOFT).encode(x="x:Q"),
+        data.mark_text(color=SOFT, fontSize=12, align=side).encode(x="x:Q", y=alt.value(-9), text="text:N"),
+    ]
+
+
+def colors(arms: Sequence[str]) -> list[str]:
+    """A colour an arm, the same in every chart of the same arms."""
+    others = [name for name in arms if name != "none"]
+    chosen = {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(others)} | {"none": BASELINE}
+    return [chosen[name] for name in arms]
+
+
+def shapes(arms: int) -> list[str]:
+    """A mark an arm, for readers and printers without colours."""
+    return [SHAPES[index % len(SHAPES)] for index in range(arms)]
+
+
+def dressed(chart: alt.LayerChart) -> alt.LayerChart:
+    """The chart in its clothes: white, one typeface, quiet lines."""
+    return (
+        chart.configure(font=FONT, background="white", padding=18)
+        .configure_view(stroke=None)
+        .configure_title(
+            anchor="start",
+            frame="group",
+            offset=26,
+            fontSize=18,
+            fontWeight=600,
+            color=INK,
+            subtitleFontSize=12,
+            subtitleColor=SOFT,
+            subtitleLineHeight=17,
+            subtitlePadding=7,
+        )
+        .configure_axis(
+            labelFontSize=12,
+            labelColor=INK,
+            titleFontSize=13,
+            titleFontWeight=500,
+            titleColor=INK,
+            titlePadding=12,
+            gridColor=FAINT,
+            domainColor=SOFT,
+            tickColor=SOFT,
+        )
+        .configure_legend(
+            orient="right",
+            offset=14,
+            labelFontSize=13,
+            labelColor=INK,
+            labelLimit=400,
+            rowPadding=7,
+            symbolOpacity=1,
+            symbolSize=90,
+            symbolStrokeWidth=2,
+        )
+    )
