@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -14,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from tokenizers import models, normalizers, trainers
+from tokenizers import models, normalizers
 
 from lookback.data.backend import piece_backend, word_backend
+from lookback.data.bpe import bpe_pieces
 from lookback.data.foreign import adopted
 from lookback.data.tokenizer import Tokenizer
 from lookback.data.unigram import unigram_pieces
-from lookback.data.words import slices, units
+from lookback.data.words import units
 from lookback.errors import InputError
 from lookback.symbols import SYMBOLS, UNK
 
@@ -29,8 +29,7 @@ Column = Callable[[str], Iterator[pa.Array]]
 _BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # the library's names for them
 _FIXED = (*SYMBOLS, *_BYTES)
 _COVERAGE = 0.9995  # of the training text's characters are spelt as themselves, the rarest as bytes (SentencePiece's)
-_LONGEST_PIECE = 16  # characters
-_LEARNT_FROM = 4_000_000  # characters of different words, as many as the unigram learner looks at
+_LEARNT_FROM = 4_000_000  # characters of different words, as many as pieces are learnt from: enough for them
 
 
 class Tokenization(ABC):
@@ -134,20 +133,8 @@ class BPETokenization(Tokenization):
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         room = self.vocabulary_size - len(_FIXED)
         characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(room // 2, 1))
-        backend = piece_backend(models.BPE(), self.lowercase)
-        trainer = trainers.BpeTrainer(
-            vocab_size=room,
-            min_frequency=2,
-            initial_alphabet=characters,
-            limit_alphabet=len(characters),
-            max_token_length=_LONGEST_PIECE,
-            show_progress=False,
-        )
-        sentences = (part.to_pylist() for array in texts() for part in slices(array))
-        backend.train_from_iterator(sentences, trainer)
-        learnt = json.loads(backend.to_str())["model"]
-        pieces = sorted(learnt["vocab"], key=learnt["vocab"].__getitem__)
-        return Tokenizer(piece_backend(_bpe(pieces, list(map(tuple, learnt["merges"]))), self.lowercase))
+        model = _bpe(*bpe_pieces(_words(texts(), characters, self.lowercase), characters, room))
+        return Tokenizer(piece_backend(model, self.lowercase))
 
 
 @dataclass(frozen=True)
@@ -174,10 +161,7 @@ class UnigramTokenization(Tokenization):
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         room = self.vocabulary_size - len(_FIXED)
         characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(room // 2, 1))
-        counts: Counter[str] = Counter()
-        for unit, count in _unit_counts(texts()):
-            counts[unit] += count
-        pieces = unigram_pieces(_pretokenized(counts, characters, self.lowercase), characters, room)
+        pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, room)
         # no text can be cut into the names of symbols and bytes (`piece_backend`): their score never counts
         fixed = [(piece, 0.0) for piece in _FIXED]
         model = models.Unigram([*fixed, *pieces], unk_id=UNK, byte_fallback=True)
@@ -318,13 +302,16 @@ def _bpe(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> models.BPE
     return models.BPE(vocabulary, list(merges), unk_token=SYMBOLS[UNK], byte_fallback=True)
 
 
-def _pretokenized(counts: Counter[str], characters: Sequence[str], lowercase: bool) -> Counter[str]:
-    """What is cut into pieces, without the characters that are not spelt as themselves, and how often it occurs."""
+def _words(texts: Iterator[pa.Array], characters: Sequence[str], lowercase: bool) -> Counter[str]:
+    """What is cut into pieces, and how often it occurs, without the characters that are not spelt as themselves."""
+    counts: Counter[str] = Counter()
+    for unit, count in _unit_counts(texts):
+        counts[unit] += count
     backend = piece_backend(models.BPE(), lowercase)
     rare = re.compile(f"[^{re.escape(''.join(characters))}]")
     words: Counter[str] = Counter()
     seen = 0
-    for unit, count in counts.most_common():
+    for unit, count in counts.most_common():  # of equally frequent ones those that come first in the corpus
         for word, _ in backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(unit)):
             words[rare.sub("", word)] += count
         seen += len(unit)
