@@ -23,7 +23,7 @@ class Prediction:
     score: float
     """What the search maximised. NaN or infinity, as of a diverged model, is null in the file and NaN when read."""
     source_length: int
-    """Words of the raw source: what `str.split` gives."""
+    """Words of the raw source, as `lookback.data.words` counts them."""
     truncated: bool
     """The search met its length limit before the end mark."""
 

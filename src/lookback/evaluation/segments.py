@@ -16,7 +16,10 @@ from lookback.evaluation.predictions import Prediction
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Counts of every sentence of a scored test set, in its order. Lengths are in words (`str.split`)."""
+    """Counts of every sentence of a scored test set, in its order.
+
+    Lengths are in words: of a source as its prediction has it, of a reference and a hypothesis what `str.split` gives.
+    """
 
     source_length: NDArray[np.int64]
     """(sentences,)"""
