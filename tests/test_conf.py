@@ -21,6 +21,19 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "offline")
 
 
+def tokenizer_files(folder: Path) -> list[str]:
+    """The overrides that name a tokenizer.json for each side."""
+    import pyarrow as pa
+
+    from lookback.data import CharacterTokenization
+
+    texts = {"source": ["a sentence of letters"], "target": ["une phrase de lettres"]}
+    pair = CharacterTokenization().learn(lambda side: iter([pa.array(texts[side])]))
+    for side, tokenizer in zip(texts, pair, strict=True):
+        tokenizer.save(folder / f"{side}.json")
+    return [f"tokenizer.{side}={folder / side}.json" for side in texts]
+
+
 @pytest.mark.parametrize(("group", "choice"), CHOICES)
 def test_a_choice_trains(group: str, choice: str, tmp_path: Path, text_files: list[str], grammar_cache: str) -> None:
     from lookback.evaluation import read_results
@@ -31,7 +44,9 @@ def test_a_choice_trains(group: str, choice: str, tmp_path: Path, text_files: li
         data = records(choice, tmp_path / "corpus")
     else:
         data = [grammar_cache]
-    record = run(tmp_path, *data, f"{group}={choice}", tiny_data=data == [grammar_cache])
+    if (group, choice) == ("tokenizer", "file"):
+        data = [*data, *tokenizer_files(tmp_path / "tokenizer")]
+    record = run(tmp_path, *data, f"{group}={choice}", tiny_data=grammar_cache in data)
     assert read_results(tmp_path / "test" / "results.json") == record
     assert record["cost"]["updates"] == 3
     assert (tmp_path / "checkpoints" / "best.ckpt").is_file()
