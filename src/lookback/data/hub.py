@@ -325,6 +325,8 @@ class HubCorpus:
             ) from error
         if str(error).startswith("Unrecognized instruction"):
             raise InputError(f"{part.key}: {_first_line(error)}, expected a split or a slice of one") from error
+        if str(error).endswith("corresponds to no data!"):  # a slice
+            raise InputError(f"{part.where}: is empty, expected one pair or more") from error
         for file in part.all_files:
             refuse_records(file, tuple(self.fields.values()))
         raise InputError(f"{part.where}: {_first_line(error.__cause__ or error)}") from error

@@ -27,6 +27,7 @@ def kept_pairs(kind: str, parts: object, title: str, batches: Callable[[Path], I
     `lookback.data.cache.kept`, and so are the errors.
     """
     from datasets import Dataset
+    from datasets.table import MemoryMappedTable
 
     def write(folder: Path) -> None:
         import pyarrow as pa
@@ -39,7 +40,9 @@ def kept_pairs(kind: str, parts: object, title: str, batches: Callable[[Path], I
                 writer.write_batch(batch)
             shutil.rmtree(scratch)
 
-    return Dataset.from_file(str(kept(kind, (_FORMAT, parts), title, write) / _FILE))
+    made = kept(kind, (_FORMAT, parts), title, write)
+    # its fingerprint is what decided its content, wherever the cache is: what is made of it is then found again, too
+    return Dataset(MemoryMappedTable.from_file(str(made / _FILE)), fingerprint=made.name)
 
 
 def top(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:

@@ -89,10 +89,13 @@ def _refuse_parquet(file: Path) -> None:
     from pyarrow.parquet import ParquetFile
 
     try:
-        for _ in ParquetFile(file).iter_batches():
+        whole = ParquetFile(file)
+        for _ in whole.iter_batches():
             pass
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file}: is no whole Parquet file ({str(error).splitlines()[0]}), expected one") from error
+    if not whole.metadata.num_rows:  # `datasets` stumbles over it
+        raise InputError(f"{file}: is empty, expected one pair or more")
 
 
 def _cells(file: Path) -> Any:
