@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import MeanMetric
 
 from lookback.data import Batch, Tokenizer, TranslationData
+from lookback.data.words import words
 from lookback.errors import InputError, settings
 from lookback.evaluation.predictions import Prediction
 from lookback.nn import Seq2Seq
@@ -141,7 +142,7 @@ class TranslationModule(lightning.LightningModule):
             self.log(name, value, prog_bar=name != "validation/loss")
         if not self.trainer.sanity_checking:
             for config in self.trainer.lr_scheduler_configs:
-                if config.reduce_on_plateau:
+                if isinstance(config.scheduler, ReduceLROnPlateau):
                     config.scheduler.step(metrics[str(config.monitor)])
         self.validation_loss.reset()
         self.validation_bleu.reset()
@@ -163,7 +164,7 @@ class TranslationModule(lightning.LightningModule):
                 reference=texts[i]["target"],
                 hypothesis=self.writer.text(texts[i]["source"], best),
                 score=best.score,
-                source_length=len(texts[i]["source"].split()),
+                source_length=len(words(texts[i]["source"])),
                 truncated=best.truncated,
             )
 
