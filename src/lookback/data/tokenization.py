@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -13,14 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from tokenizers import models, normalizers
+from tokenizers import models, normalizers, trainers
 
 from lookback.data.backend import piece_backend, word_backend
-from lookback.data.bpe import bpe_pieces
 from lookback.data.foreign import adopted
 from lookback.data.tokenizer import Tokenizer
 from lookback.data.unigram import unigram_pieces
-from lookback.data.words import units
+from lookback.data.words import slices, units
 from lookback.errors import InputError
 from lookback.symbols import SYMBOLS, UNK
 
@@ -29,7 +29,8 @@ Column = Callable[[str], Iterator[pa.Array]]
 _BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # the library's names for them
 _FIXED = (*SYMBOLS, *_BYTES)
 _COVERAGE = 0.9995  # of the training text's characters are spelt as themselves, the rarest as bytes (SentencePiece's)
-_LEARNT_FROM = 4_000_000  # characters of different words, as many as pieces are learnt from: enough for them
+_LONGEST_PIECE = 16  # characters
+_LEARNT_FROM = 4_000_000  # characters of different words, as many as the unigram learner looks at
 
 
 class Tokenization(ABC):
@@ -133,8 +134,20 @@ class BPETokenization(Tokenization):
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         room = self.vocabulary_size - len(_FIXED)
         characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(room // 2, 1))
-        model = _bpe(*bpe_pieces(_words(texts(), characters, self.lowercase), characters, room))
-        return Tokenizer(piece_backend(model, self.lowercase))
+        backend = piece_backend(models.BPE(), self.lowercase)
+        trainer = trainers.BpeTrainer(
+            vocab_size=room,
+            min_frequency=2,
+            initial_alphabet=characters,
+            limit_alphabet=len(characters),
+            max_token_length=_LONGEST_PIECE,
+            show_progress=False,
+        )
+        sentences = (part.to_pylist() for array in texts() for part in slices(array))
+        backend.train_from_iterator(sentences, trainer)
+        learnt = json.loads(backend.to_str())["model"]
+        pieces = sorted(learnt["vocab"], key=learnt["vocab"].__getitem__)
+        return Tokenizer(piece_backend(_bpe(pieces, list(map(tuple, learnt["merges"]))), self.lowercase))
 
 
 @dataclass(frozen=True)
