@@ -12,7 +12,8 @@ def main(config: DictConfig) -> None:
         from lookback.report import compare, comparison_directory, read_runs
 
         entries = [config.runs] if isinstance(config.runs, str) else list(config.runs)
-        compare(read_runs(entries), config.out or comparison_directory(entries))
+        out = config.out or comparison_directory(entries)
+        compare(read_runs(entries), out, baseline=config.baseline)
 
 
 if __name__ == "__main__":

@@ -119,6 +119,7 @@ def test_a_difference_between_trainings_alone_is_not_called_significant():
 def test_identical_systems():
     run = system(0.8, LENGTHS, 1)
     (found,) = Resamples([run, run]).differences([[(0, 1)]])
+    assert Resamples([run]).differences([]) == []
     for bucket in [found.whole, *found.curve[:4]]:
         assert (bucket["difference"], bucket["ci"], bucket["p"], bucket["p_holm"]) == (0.0, [0.0, 0.0], 1.0, 1.0)
         assert not bucket["significant"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lookback.evaluation import TRAINING_DATA, Prediction, results, write_json
+from lookback.evaluation import TRAINING_DATA, Prediction, Segments, results, write_json
 
 VOCABULARY = [f"w{index}" for index in range(200)]
 COST = {
@@ -53,17 +53,20 @@ def fabricate(
     (directory / ".hydra" / "hydra.yaml").write_text(yaml.safe_dump(choices))
     write_json(directory / "status.json", {"status": status, "reason": reason, "started": "2026-01-01", "ended": None})
     if scored:
-        chance = random.Random(f"{attention}{seed}")
+        test_set, chance = random.Random(fingerprint), random.Random(f"{attention}{seed}")
         predictions = []
         for index, length in enumerate(lengths):
-            reference = chance.choices(VOCABULARY, k=length)
+            reference = test_set.choices(VOCABULARY, k=length)
             wrong = slope * length * chance.uniform(0.7, 1.3)
             hypothesis = [chance.choice(VOCABULARY) if chance.random() < wrong else word for word in reference]
             texts = " ".join(reference), " ".join(reference), " ".join(hypothesis)
             predictions.append(Prediction(index, *texts, -0.5, length, False))
+        segments = Segments.of(predictions, tokenize)
+        segments.save(directory / "test" / "segments.npz")
         record = results(
             predictions,
             tokenize,
+            segments=segments,
             attention=attention,
             seed=seed,
             data="grammar",

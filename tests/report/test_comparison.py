@@ -12,21 +12,27 @@ from rich.console import Console
 
 from lookback.errors import InputError
 from lookback.report import compare, comparison_directory, read_runs
+from lookback.report.contrasts import evidence
+from lookback.report.difference_table import difference_rows
+from lookback.report.headline import headline
 from lookback.report.table import rows
 
 ROOT = Path(__file__).parents[2]
 
 
-def told(directories, out):
+def told(directories, out, baseline=None):
     console = Console(width=100, file=io.StringIO(), force_terminal=False)
-    paths = compare(read_runs(directories), out, console)
+    paths = compare(read_runs(directories), out, console, baseline)
     return console.file.getvalue(), [path.name for path in paths]
 
 
 def test_csv_rows_are_the_tables_rows(make_run, tmp_path):
     directories = [make_run("a", "none", slope=0.01), make_run("b", "bahdanau", cell="lstm")]
     said, names = told(directories, tmp_path / "out")
-    assert names == ["comparison.csv", "length_curve.vl.json", "length_curve.svg", "length_curve.png"]
+    tables = ["comparison.csv", "attentions.csv", "differences.csv"]
+    assert names == tables + [
+        f"{c}.{s}" for c in ("length_curve", "length_difference") for s in ("vl.json", "svg", "png")
+    ]
     with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
     expected = rows(read_runs(directories), 1, tmp_path / "out")
@@ -43,7 +49,12 @@ def test_other_signatures_and_test_sets_are_never_ranked_together(make_run, tmp_
     directories.append(make_run("d", "general", status="failed", reason="it broke", scored=False))
     said, names = told(directories, tmp_path / "out")
     assert "not ranked together" in said
-    assert [name for name in names if name.endswith("svg")] == ["length_curve-1.svg", "length_curve-2.svg"]
+    charts = ["length_curve-1.svg", "length_difference-1.svg", "length_curve-2.svg"]
+    assert [name for name in names if name.endswith("svg")] == charts
+    with (tmp_path / "out" / "differences.csv").open(newline="") as file:
+        assert {(row["group"], row["arm"], row["baseline"]) for row in csv.DictReader(file)} == {
+            ("1", "bahdanau", "none")
+        }
     assert "dot" not in (tmp_path / "out" / "length_curve-1.svg").read_text()
     with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
         assert [(row["group"], row["attention"]) for row in csv.DictReader(file)][-2:] == [
@@ -57,7 +68,8 @@ def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
     reason = "RuntimeError: [red]CUDA[/] out of memory"
     said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)
     assert f"dot seed=2 (b) failed: {reason}" in said
-    assert len(names) == 4
+    assert names[:2] == ["comparison.csv", "attentions.csv"]
+    assert len(names) == 5
 
 
 def test_all_failed_runs_make_a_table_and_no_chart(make_run, tmp_path):
@@ -74,13 +86,50 @@ def test_the_papers_query_states_are_named(make_run, tmp_path):
     assert "differ in more" not in said
 
 
+def test_differences_to_the_baseline_are_told_written_and_summed_up(make_run, tmp_path):
+    lengths = [length for length in range(1, 21) for _ in range(6)]
+    slopes = {"none": 0.03, "dot": 0.002, "general": 0.015}
+    directories = [make_run(name, name, slope=slope, lengths=lengths) for name, slope in slopes.items()]
+    found = evidence(read_runs(directories))
+    said, _ = told(directories, tmp_path / "out")
+    assert "BLEU more than none" in said
+    assert headline(found.contrasts[0]) in " ".join(said.split())
+    assert "dot scores" in said
+    assert "One seed: the spread between trainings is unknown." in " ".join(said.split())
+    with (tmp_path / "out" / "differences.csv").open(newline="") as file:
+        written = list(csv.DictReader(file))
+    expected = difference_rows(found.contrasts, 1)
+    assert written == [{key: "" if value is None else str(value) for key, value in row.items()} for row in expected]
+    assert "BLEU more than general" in told(directories, tmp_path / "other", baseline="general")[0]
+    with pytest.raises(
+        InputError, match="baseline=location: no run has this attention; expected one of dot, general, none"
+    ):
+        told(directories, tmp_path / "third", baseline="location")
+    assert not (tmp_path / "third").exists()
+
+
+def test_a_terminal_of_80_columns_folds_no_path(make_run, tmp_path):
+    places = [f"2026-01-31/12-00-0{seed}.{seed}34567" for seed in (1, 2)]
+    directories = [make_run(place, "none", seed) for seed, place in enumerate(places, 1)]
+    console = Console(width=80, file=io.StringIO())
+    compare(read_runs(directories), tmp_path / "out", console)
+    said = console.file.getvalue()
+    for place in places:
+        assert f" {Path(place).name}\n" in said.replace(" \n", "\n")
+    assert max(map(len, said.partition("wrote")[0].splitlines())) <= 80
+
+
 def test_a_summary_may_be_rewritten_and_anothers_is_not_destroyed(make_run, tmp_path):
     first, second, third = make_run("a"), make_run("b", fingerprint="another"), make_run("c")
-    told([first, second], tmp_path / "out")
+    other = make_run("d", "none", slope=0.02)
+    told([first, second, other], tmp_path / "out")
     assert (tmp_path / "out" / "length_curve-2.png").exists()
+    assert (tmp_path / "out" / "length_difference-1.png").exists()
+    other.joinpath("test", "results.json").unlink()
     second.joinpath("test", "results.json").unlink()
-    told([first, second, third], tmp_path / "out")  # the sweep grew, and is one group now
-    assert not list((tmp_path / "out").glob("length_curve-*"))
+    told([first, second, third, other], tmp_path / "out")  # the sweep grew, and is one group now
+    assert not list((tmp_path / "out").glob("length_*-*"))
+    assert not (tmp_path / "out" / "differences.csv").exists()  # nothing is left to compare
     before = (tmp_path / "out" / "comparison.csv").read_bytes()
     with pytest.raises(InputError, match="holds a comparison of other runs"):
         told([first], tmp_path / "out")
@@ -112,8 +161,10 @@ def test_the_command_reads_paths_from_where_it_was_typed_and_leaves_nothing_else
     assert done.returncode == 0, done.stderr
     assert "bahdanau" in done.stdout
     assert (tmp_path / "sweep" / "length_curve.png").exists()
-    done = run_command("runs=[sweep/0, sweep/1]", "out=here", cwd=tmp_path)
+    assert "BLEU more than none" in done.stdout
+    done = run_command("runs=[sweep/0, sweep/1]", "out=here", "baseline=bahdanau", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "BLEU more than bahdanau" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "sweep"]
 
 

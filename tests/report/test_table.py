@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from lookback.report import read_run
-from lookback.report.table import cost_table, rows, score_table
+from lookback.report.table import _distinguishing, cost_table, rows, score_table
 
 
 @pytest.fixture
@@ -44,15 +44,23 @@ def test_rows_hold_the_numbers_of_results_json(table, tmp_path):
     assert (failed["bleu"], failed["updates"], failed["status"]) == (None, None, "failed")
 
 
-def test_both_tables_fit_100_columns_and_show_what_matters(table):
-    console = Console(width=100, record=True, file=io.StringIO())
+def test_both_tables_fit_80_columns_and_show_what_matters(table):
+    console = Console(width=80, record=True, file=io.StringIO())
     console.print(score_table(table, "title"))
     console.print(cost_table(table))
     shown = console.export_text()
-    assert max(map(len, shown.splitlines())) <= 100
+    assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown
     for text in ("1-10", "51-60", f"{table[0]['bleu']:.1f}", "2.41M", "9.88M", "4m 47s", "failed"):
         assert text in shown
+
+
+def test_a_place_is_told_from_the_others_by_as_few_parts_as_can_be():
+    assert _distinguishing(["../x/0", "../x/1"]) == ["0", "1"]
+    assert _distinguishing(["a/0", "a/1", "b/0"]) == ["a/0", "a/1", "b/0"]
+    assert _distinguishing(["../../deep/a/0", "../../deep/b/0"]) == ["a/0", "b/0"]
+    assert _distinguishing(["alone/in/here"]) == ["here"]
+    assert _distinguishing(["0", "a/0"]) == ["0", "a/0"]
 
 
 def test_a_run_without_any_score_makes_a_table_too(make_run, tmp_path):

@@ -194,7 +194,7 @@ class _Part:
         A sentence is swapped in all pairs of runs or in none, since their outputs for it are no independent samples.
         The sentences as they are count as one of the trials (Riezler and Maxwell's (c + 1) / (R + 1)): p is never 0.
         """
-        first, second = np.array([pair for pairs in contrasts for pair in pairs]).reshape(-1, 2).T
+        first, second = np.array([pair for pairs in contrasts for pair in pairs], dtype=np.intp).reshape(-1, 2).T
         gained = self._statistics[second] - self._statistics[first]  # (pairs, sentences, columns)
         moved = sums_of_halves(gained, trials, self._seed)
         moved = np.concatenate([np.zeros_like(moved[:, :1]), moved], axis=1)  # (pairs, 1 + trials, columns)

@@ -1,4 +1,4 @@
-"""One comparison of runs: tables in the terminal, the same rows as CSV, and a chart of BLEU against source length."""
+"""One comparison of runs: tables in the terminal, the same rows as CSV, and charts against source length."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -10,25 +10,39 @@ from rich.markup import escape
 
 from lookback.errors import InputError
 from lookback.report.charts import save_chart
+from lookback.report.contrasts import Evidence, evidence
+from lookback.report.difference_chart import difference_chart
+from lookback.report.difference_table import arm_rows, arm_table, difference_rows, difference_tables
 from lookback.report.differences import differing, query_states, value
+from lookback.report.headline import FEW, headline
 from lookback.report.length_chart import length_chart
 from lookback.report.runs import Run, is_run
 from lookback.report.table import Row, cost_table, rows, score_table, write_csv
 
 CSV = "comparison.csv"
-CHART = "length_curve"
+ARMS, DIFFERENCES = "attentions.csv", "differences.csv"
+CURVE, DIFFERENCE = "length_curve", "length_difference"
 
 
-def compare(runs: Sequence[Run], out: Path | str, console: Console | None = None) -> list[Path]:
-    """Print the tables of `runs` and write comparison.csv and length_curve.{vl.json,svg,png} into `out`.
+def compare(
+    runs: Sequence[Run], out: Path | str, console: Console | None = None, baseline: str | None = None
+) -> list[Path]:
+    """Print the tables of `runs`, and what their attentions gain over the attention `baseline`, in a sentence too.
 
-    Runs with different BLEU signatures or test sets are never ranked together: each such group has its own table and
-    its own chart (length_curve-1, length_curve-2, …). Runs without scores are listed with their status and reason.
+    Into `out` go comparison.csv, a row a run; attentions.csv, a row an attention, with intervals; differences.csv, a
+    row an attention and bucket; length_curve.{vl.json,svg,png}; length_difference.{vl.json,svg,png}. What needs the
+    counts in a run's segments.npz is left out without them.
 
-    Returns the written paths. Raises `InputError` for no runs, and where `out` holds a comparison of other runs.
+    Runs with different BLEU signatures or test sets are never compared: each such group has its own tables and its own
+    charts (length_curve-1, length_curve-2, …). Runs without scores are listed with their status and reason.
+
+    Returns the written paths. Raises `InputError` for no runs, for a `baseline` that none of them has, and where `out`
+    holds a comparison of other runs.
     """
     if not runs:
         raise InputError("runs=[]: expected at least one run directory")
+    if baseline is not None and baseline not in (known := sorted({run.attention for run in runs})):
+        raise InputError(f"baseline={baseline}: no run has this attention; expected one of {', '.join(known)}")
     out, console = Path(out), console or Console()
     groups = _groups(runs)
     unscored = [run for run in runs if run.results is None]
@@ -37,19 +51,31 @@ def compare(runs: Sequence[Run], out: Path | str, console: Console | None = None
     elif len(groups) <= 1:  # one table shows them all
         groups = [list(runs)]
     tables = [rows(group, number, out) for number, group in enumerate(groups, 1)]
-    older = _older_charts(out, tables)
+    older = _older_files(out, tables)
+    found = [evidence(group, baseline) for group in groups]
 
     # Files first: a closed pipe on the terminal's side must not cost them.
     paths = [out / CSV]
     write_csv(paths[0], [row for table in tables for row in table])
-    for number, group in enumerate(groups, 1):
+    numbered = list(enumerate(found, 1))
+    for name, lines in {
+        ARMS: [row for number, about in numbered for row in arm_rows(about.arms, number)],
+        DIFFERENCES: [row for number, about in numbered for row in difference_rows(about.contrasts, number)],
+    }.items():
+        if lines:
+            write_csv(out / name, lines)
+            paths.append(out / name)
+    for number, (group, about) in enumerate(zip(groups, found, strict=True), 1):
+        place = "" if len(groups) == 1 else f"-{number}"
         if any(run.bleu is not None for run in group):
-            paths += save_chart(length_chart(group), out, CHART if len(groups) == 1 else f"{CHART}-{number}")
+            paths += save_chart(length_chart(group), out, f"{CURVE}{place}")
+        if about.contrasts:
+            paths += save_chart(difference_chart(about.contrasts, group), out, f"{DIFFERENCE}{place}")
     for path in older - set(paths):
         path.unlink()
 
-    for number, (group, table) in enumerate(zip(groups, tables, strict=True), 1):
-        _print_group(console, group, table, number if len(groups) > 1 else None)
+    for number, (group, table, about) in enumerate(zip(groups, tables, found, strict=True), 1):
+        _print_group(console, group, table, about, number if len(groups) > 1 else None)
     if len(groups) > 1:
         _warn(console, "runs that differ in BLEU signature or test set are not ranked together: one table a group")
     for path in paths:
@@ -73,7 +99,9 @@ def _groups(runs: Sequence[Run]) -> list[list[Run]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def _print_group(console: Console, runs: Sequence[Run], table: Sequence[Row], number: int | None) -> None:
+def _print_group(
+    console: Console, runs: Sequence[Run], table: Sequence[Row], about: Evidence, number: int | None
+) -> None:
     scored = [run for run in runs if run.results]
     console.print()
     if scored and (results := scored[0].results):
@@ -88,7 +116,16 @@ def _print_group(console: Console, runs: Sequence[Run], table: Sequence[Row], nu
             why = f": {row['reason']}" if row["reason"] else ""
             text = f"{row['attention']} seed={row['seed']} ({row['run']}) {row['status']}{why}"
             console.print(text, style="red", soft_wrap=True, markup=False, highlight=False)
-    for warning in _warnings(scored):
+    if about.arms:
+        console.print()
+        console.print(arm_table(arm_rows(about.arms, number or 1)))
+    if about.baseline and about.contrasts:
+        for differences in difference_tables(about.contrasts, about.baseline):
+            console.print()
+            console.print(differences)
+        console.print()
+        console.print(headline(about.contrasts[0]), style="bold", markup=False, highlight=False)
+    for warning in (*_warnings(scored), *about.notes):
         _warn(console, warning)
 
 
@@ -109,7 +146,7 @@ def _warnings(runs: Sequence[Run]) -> Iterator[str]:
     seeds: dict[str, set[int | None]] = {}
     for run in runs:
         seeds.setdefault(run.attention, set()).add(run.seed)
-    if len(seeds) > 1 and min(map(len, seeds.values())) < 3:
+    if len(seeds) > 1 and min(map(len, seeds.values())) < FEW:
         yield "fewer than three seeds of an attention: the spread between trainings is unknown"
 
 
@@ -121,12 +158,14 @@ def _count(number: int | None) -> int:
     return number or 0
 
 
-def _older_charts(out: Path, tables: Sequence[Sequence[Row]]) -> set[Path]:
-    """Charts of an older comparison of these runs in `out`. Raises `InputError` where there is one of other runs."""
+def _older_files(out: Path, tables: Sequence[Sequence[Row]]) -> set[Path]:
+    """What an older comparison of these runs left in `out`. Raises `InputError` where there is one of other runs."""
     if not (out / CSV).exists():
         return set()
     with (out / CSV).open(encoding="utf-8", newline="") as file:
         older = {row.get("run") or "" for row in csv.DictReader(file)}
     if others := sorted(older - {row["run"] for table in tables for row in table}):
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
-    return {path for path in out.glob(f"{CHART}*") if path.name.endswith((".vl.json", ".svg", ".png"))}
+    charts = {path for name in (CURVE, DIFFERENCE) for path in out.glob(f"{name}*")}
+    tables_beside = {path for name in (ARMS, DIFFERENCES) for path in out.glob(name)}
+    return {path for path in charts if path.name.endswith((".vl.json", ".svg", ".png"))} | tables_beside

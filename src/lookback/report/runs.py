@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from lookback.errors import InputError
-from lookback.evaluation import read_results
+from lookback.evaluation import Segments, read_results
 
 STATUSES = ("running", "finished", "failed", "interrupted")
 
@@ -35,6 +35,11 @@ class Run:
     def bleu(self) -> float | None:
         """BLEU of the whole test set; None without a score."""
         return self.results["bleu"] if self.results else None
+
+    def segments(self) -> Segments | None:
+        """The counts a sentence behind the scores, read anew; None where the run left none."""
+        path = self.directory / "test" / "segments.npz"
+        return Segments.load(path) if path.exists() else None
 
 
 def read_run(directory: Path | str) -> Run:

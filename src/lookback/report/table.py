@@ -76,7 +76,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
 
 def score_table(rows: Sequence[Row], title: str) -> Table:
     """BLEU of each run, whole and by source length, under the number of sentences; the best of a column in bold."""
-    table = _table(title)
+    table = plain_table(title)
     buckets = [key for key in rows[0] if key.startswith("bleu ")]
     keys = _differing_columns(rows)
     for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
@@ -85,41 +85,46 @@ def score_table(rows: Sequence[Row], title: str) -> Table:
         table.add_column(name, justify="right", max_width=7)
     best = {key: max((row[key] for row in rows if row[key] is not None), default=None) for key in ("bleu", *buckets)}
     counts = {key: next((row[f"n{key[4:]}"] for row in rows if row["bleu"] is not None), None) for key in buckets}
-    table.add_row("n", "", *("" for _ in keys), "", *(_number(count, "d") for count in counts.values()), style="dim")
+    table.add_row("n", "", *("" for _ in keys), "", *(number(count, "d") for count in counts.values()), style="dim")
     for row in rows:
-        scores = [_best(_number(row[key], ".1f"), row[key] == best[key]) for key in ("bleu", *buckets)]
+        scores = [_best(number(row[key], ".1f"), row[key] == best[key]) for key in ("bleu", *buckets)]
         if row["bleu"] is None:
             scores[0] = _status(row)
-        rest = [_number(row["length_ratio"], ".3f"), _number(row["truncated"], "d"), _number(row["retention"], ".0%")]
+        rest = [number(row["length_ratio"], ".3f"), number(row["truncated"], "d"), number(row["retention"], ".0%")]
         table.add_row(*_names(row, keys), *scores, *rest)
     table.caption = "by source length in words · cut: met the length limit · kept: longest bucket / best bucket"
     return table
 
 
 def cost_table(rows: Sequence[Row]) -> Table:
-    """What each run took, how it ended, and where it is."""
-    table = _table("What it took")
+    """What each run took, and where it is: as much of its path as tells it from the others."""
+    table = plain_table("What it took")
     keys = _differing_columns(rows)
     for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
         table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
     for name in ("updates", "tokens", "tokens/s", "parameters", "time", "memory"):
         table.add_column(name, justify="right", max_width=10)
-    table.add_column("status")
     table.add_column("run", overflow="fold")
-    for row in rows:
+    for row, place in zip(rows, _distinguishing([row["run"] for row in rows]), strict=True):
         counts = [_short(row[key]) for key in ("updates", "target_tokens", "tokens_per_second", "parameters")]
         memory = "" if row["peak_memory_mb"] is None else f"{_short(row['peak_memory_mb'] * 1e6)}B"
-        table.add_row(*_names(row, keys), *counts, _duration(row["seconds"]), memory, _status(row), escape(row["run"]))
+        table.add_row(*_names(row, keys), *counts, _duration(row["seconds"]), memory, escape(place))
     table.caption = "tokens: target tokens trained on"
     return table
 
 
-def _table(title: str) -> Table:
+def plain_table(title: str) -> Table:
+    """The look of every table: no lines, so that a terminal of 80 columns holds much."""
     return Table(title=title, title_justify="left", caption_justify="left", box=None, padding=(0, 1, 0, 0))
 
 
+def number(value: float | None, form: str) -> str:
+    """A number as a cell; an empty one where there is none."""
+    return "" if value is None else format(value, form)
+
+
 def _names(row: Row, keys: Sequence[str]) -> list[str]:
-    return [escape(row["attention"]), _number(row["seed"], "d"), *(escape(str(row[key])) for key in keys)]
+    return [escape(row["attention"]), number(row["seed"], "d"), *(escape(str(row[key])) for key in keys)]
 
 
 def _differing_columns(rows: Sequence[Row]) -> list[str]:
@@ -147,16 +152,22 @@ def _relative(directory: Path, out: Path) -> str:
         return directory.resolve().as_posix()
 
 
+def _distinguishing(paths: Sequence[str]) -> list[str]:
+    """The last parts of each path, as few as leave all of them different."""
+    parts = [path.split("/") for path in paths]
+    most = max(map(len, parts), default=1)
+    for kept in range(1, most):
+        if len({tuple(path[-kept:]) for path in parts}) == len(paths):
+            return ["/".join(path[-kept:]) for path in parts]
+    return list(paths)
+
+
 def _status(row: Row) -> str:
     return f"[{_STATUS_STYLE.get(row['status'], 'yellow')}]{row['status']}[/]"
 
 
 def _best(text: str, is_best: bool) -> str:
     return f"[bold]{text}[/]" if is_best and text else text
-
-
-def _number(number: float | None, form: str) -> str:
-    return "" if number is None else format(number, form)
 
 
 def _short(number: float | None) -> str:

@@ -1,0 +1,82 @@
+"""Who is compared with whom: by seed, with the baseline of the same settings, and never where that is not fair."""
+
+import numpy as np
+import pytest
+
+from lookback.errors import InputError
+from lookback.evaluation import Resamples, Segments
+from lookback.report import read_run
+from lookback.report.contrasts import evidence
+
+LENGTHS = [length for length in range(1, 21) for _ in range(6)]
+
+
+@pytest.fixture
+def run(make_run):
+    return lambda name, *arguments, **options: read_run(make_run(name, *arguments, lengths=LENGTHS, **options))
+
+
+def test_runs_are_paired_by_their_seed_and_tested_on_their_counts(run):
+    runs = [run("a", "none", 1, slope=0.02), run("b", "none", 2, slope=0.02), run("c", "dot", 2), run("d", "dot", 3)]
+    found = evidence(runs)
+    (contrast,) = found.contrasts
+    assert (found.baseline, contrast.arm, contrast.baseline, found.notes) == ("none", "dot", "none", [])
+    assert contrast.pairs == [(runs[2], runs[1])]
+    counts = [Segments.load(run.directory / "test" / "segments.npz") for run in (runs[2], runs[1])]
+    (expected,) = Resamples(counts).differences([[(0, 1)]])
+    assert contrast.difference == expected
+    assert contrast.difference.whole["difference"] == pytest.approx(runs[2].bleu - runs[1].bleu)
+    assert contrast.difference.whole["significant"]
+    assert (found.arms["none"]["seeds"], found.arms["dot"]["seeds"]) == (2, 2)
+    assert found.arms["none"]["bleu"] == pytest.approx((runs[0].bleu + runs[1].bleu) / 2)
+
+
+def test_the_baseline_is_none_or_the_first_by_the_alphabet_or_what_is_asked_for(run):
+    none, dot, general = run("a", "none", slope=0.02), run("b", "dot"), run("c", "general", slope=0.01)
+    assert evidence([dot, none, general]).baseline == "none"
+    assert [contrast.arm for contrast in evidence([general, dot, none]).contrasts] == ["dot", "general"]  # by gain
+    assert evidence([general, dot]).baseline == "dot"
+    assert [contrast.arm for contrast in evidence([none, dot, general], "general").contrasts] == ["dot", "none"]
+    assert evidence([dot, general], "none").contrasts == []  # another group of runs has it
+    assert evidence([dot]).contrasts == []
+    assert list(evidence([dot]).arms) == ["dot"]
+
+
+def test_an_arm_meets_the_baseline_of_its_own_settings(run):
+    runs = [run(f"{name}{cell}", name, cell=cell) for cell in ("gru", "lstm") for name in ("none", "dot")]
+    assert {contrast.arm: contrast.baseline for contrast in evidence(runs).contrasts} == {
+        "dot, cell=gru": "none, cell=gru",
+        "dot, cell=lstm": "none, cell=lstm",
+    }
+    lonely = evidence([runs[0], runs[3]])  # whatever else differs: the comparison says so
+    assert [(contrast.arm, contrast.baseline) for contrast in lonely.contrasts] == [
+        ("dot, cell=lstm", "none, cell=gru")
+    ]
+    undecided = evidence([runs[0], runs[2], run("other", "dot", cell="rnn")])
+    assert undecided.contrasts == []
+    assert undecided.notes == [
+        "dot, cell=rnn: several runs of none have as many of its settings; no difference was taken"
+    ]
+
+
+def test_what_cannot_be_compared_is_said(run):
+    runs = [run("a", "none", 1), run("b", "dot", 2), run("c", "none", 1), run("d", "general", 1), run("e", "none", 3)]
+    (runs[4].directory / "test" / "segments.npz").unlink()
+    found = evidence(runs)
+    assert [contrast.arm for contrast in found.contrasts] == ["general"]
+    assert found.arms["none"]["seeds"] == 1
+    assert found.notes == [
+        f"{runs[2].directory} is a second run of none with seed 1: not counted again",
+        f"{runs[4].directory} has no test/segments.npz, and so no part in intervals and differences",
+        "dot and none have no seed in common; no difference was taken",
+    ]
+    (runs[0].directory / "test" / "segments.npz").unlink()
+    assert evidence(runs[:1]).arms == {}
+
+
+def test_counts_of_other_sentences_are_refused_by_name(run):
+    runs = [run("a", "none"), run("b", "dot")]
+    path = runs[1].directory / "test" / "segments.npz"
+    Segments.load(path)[np.arange(1, len(LENGTHS))].save(path)
+    with pytest.raises(InputError, match=r"other sentences .*segments\.npz of .*a, .*b"):
+        evidence(runs)

@@ -1,0 +1,92 @@
+"""The chart of the paired difference: band, zero, filled where significant, unconnected where sentences are few."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from lookback.report import length_chart, read_run, save_chart
+from lookback.report.contrasts import evidence
+from lookback.report.difference_chart import difference_chart
+
+LENGTHS = [*(length for length in range(1, 31) for _ in range(6)), *range(61, 66)]
+
+
+def points(layer):
+    return layer["data"]["values"]
+
+
+@pytest.fixture(scope="module")
+def runs(make_run_at, tmp_path_factory):
+    place = tmp_path_factory.mktemp("arms")
+    slopes = {"none": 0.02, "bahdanau": 0.002, "dot": 0.0198}
+    return [
+        read_run(make_run_at(place / f"{name}{seed}", name, seed, slope=slope, lengths=LENGTHS))
+        for name, slope in slopes.items()
+        for seed in (1, 2)
+    ]
+
+
+@pytest.fixture(scope="module")
+def contrasts(runs):
+    return evidence(runs).contrasts
+
+
+def test_line_band_and_zero_are_the_differences(runs, contrasts):
+    zero, band, line, *_ = difference_chart(contrasts, runs).to_dict()["layer"]
+    assert points(zero) == [{"zero": 0}]
+    assert (band["mark"]["type"], line["mark"]["type"]) == ("area", "line")
+    expected = next(contrast for contrast in contrasts if contrast.arm == "bahdanau").difference.curve[2]
+    (drawn,) = (p for p in points(line) if p["arm"].startswith("bahdanau") and p["bucket"] == "21-30")
+    assert (drawn["difference"], [drawn["low"], drawn["high"]]) == (expected["difference"], expected["ci"])
+    low, high = line["encoding"]["y"]["scale"]["domain"]
+    assert all(low <= point["low"] and point["high"] <= high for point in points(band))
+    assert low <= 0
+
+
+def test_points_are_filled_where_significant_and_hollow_elsewhere(runs, contrasts):
+    _, _, line, alone, filled, hollow, *_ = difference_chart(contrasts, runs).to_dict()["layer"]
+    assert all(point["significant"] for point in points(filled))
+    assert not any(point["significant"] for point in points(hollow))
+    assert hollow["mark"]["fill"] == "white"
+    assert {point["bucket"] for point in points(filled) if point["arm"].startswith("bahdanau")} >= {"11-20", "21-30"}
+    assert {point["bucket"] for point in points(alone)} == {">60"}
+    assert {point["bucket"] for point in points(hollow)} >= {">60"}
+    assert ">60" not in {point["bucket"] for point in points(line)}
+    assert "dot" in {point["arm"].split()[0] for point in points(hollow) if point["bucket"] != ">60"}
+
+
+def test_an_attention_has_the_colour_and_mark_that_it_has_in_the_length_chart(runs, contrasts):
+    def marks(chart, layer):
+        encoding = chart.to_dict()["layer"][layer]["encoding"]
+        scales = encoding["color"]["scale"], encoding["shape"]["scale"]
+        return {
+            name.split()[0]: pair
+            for name, *pair in zip(scales[0]["domain"], scales[0]["range"], scales[1]["range"], strict=True)
+        }
+
+    ours, theirs = marks(difference_chart(contrasts, runs), 4), marks(length_chart(runs), 3)
+    assert ours == {name: theirs[name] for name in ("bahdanau", "dot")}
+
+
+def test_saved_with_its_words(runs, contrasts, tmp_path):
+    paths = save_chart(difference_chart(contrasts, runs), tmp_path, "length_difference")
+    tree = ElementTree.parse(paths[1])
+    shown = " ".join("".join(text.itertext()) for text in tree.iter("{http://www.w3.org/2000/svg}text"))
+    for text in (
+        "BLEU gained over none",
+        "BLEU more than none",
+        f"bahdanau · {contrasts[0].difference.whole['difference']:+.1f}",
+        "trained up to 30 words",
+        "2 seeds (fewer than three)",
+        "n = 60",
+        "185 test sentences",
+        runs[0].results["signature"],
+    ):
+        assert text in shown
+    assert paths[2].stat().st_size > 20_000
+
+
+def test_one_seed_is_named(runs):
+    single = runs[0:3:2]
+    title = difference_chart(evidence(single).contrasts, single).to_dict()["title"]
+    assert any("one seed, so training noise is not in it" in line for line in title["subtitle"])
