@@ -8,8 +8,7 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from lookback.data import Batch, TextCorpus, Tokenizer, TranslationData, evaluation_loader
-from lookback.data.filtering import filter_pairs
+from lookback.data import Batch, TextCorpus, Tokenizer, TranslationData, WordTokenization, evaluation_loader
 from lookback.errors import InputError
 from lookback.symbols import BOS, EOS, PAD, UNK
 
@@ -18,6 +17,7 @@ class MemoryCorpus:
     """A corpus of numbered sentences; targets are sources doubled."""
 
     bleu_tokenize = "none"
+    max_length_ratio = None
 
     def __init__(self, train: list[str], validation: list[str], test: list[str], train_max_length: int | None) -> None:
         self.train_max_length = train_max_length
@@ -42,17 +42,18 @@ def data(
     train: list[str] | None = None,
     test: list[str] | None = None,
     train_max_length: int | None = None,
+    vocabulary_size: int = 100,
     **changes,
 ) -> TranslationData:
     corpus = MemoryCorpus(
         train or numbered(101), numbered(30), numbered(41) if test is None else test, train_max_length
     )
     settings = {
-        "vocabulary_size": 100,
-        "min_frequency": 1,
+        "tokenization": WordTokenization(vocabulary_size),
         "batch_size": 8,
         "batch_unit": "sentences",
         "evaluation_batch_size": 10,
+        "shuffle_buffer": 30,
         "seed": 1,
     }
     module = TranslationData(corpus, **(settings | changes))
@@ -110,17 +111,6 @@ def test_blank_and_long_pairs_leave_training_counted_but_never_a_test_set(capsys
     assert batch.source[blank, 0] == EOS
     assert batch.source_length[blank] == 1
     assert batch.target[blank, :2].tolist() == [BOS, EOS]
-
-
-def test_filter_counts_each_pair_once_under_its_first_reason() -> None:
-    long = "w " * 50
-    texts = datasets.Dataset.from_dict({"source": ["a", "", "b", long, long], "target": ["a", long, long, "a", ""]})
-    kept, dropped = filter_pairs(texts, 20)
-    assert kept["source"][:] == ["a"]
-    assert dropped == {"a side without words": 2, "source over 20 words": 1, "target over 40 words": 1}
-    kept, dropped = filter_pairs(texts, None)
-    assert len(kept) == 3
-    assert dropped == {"a side without words": 2}
 
 
 def test_texts_keep_the_alignment_column() -> None:
@@ -181,8 +171,7 @@ def test_bad_settings_name_the_argument() -> None:
         ({"batch_size": 0}, "batch_size: 0, expected a whole number, 1 or more"),
         ({"evaluation_batch_size": 0}, "evaluation_batch_size: 0, expected a whole number, 1 or more"),
         ({"batch_unit": "words"}, "batch_unit: 'words', expected one of sentences, tokens"),
-        ({"vocabulary_size": 3}, "vocabulary_size: 3, expected more than 4"),
-        ({"min_frequency": 0}, "min_frequency: 0, expected a whole number, 1 or more"),
+        ({"shuffle_buffer": 0}, "shuffle_buffer: 0, expected a whole number, 1 or more"),
     ]:
         with pytest.raises(ValueError, match=expected):
             data(**changes)
@@ -191,7 +180,7 @@ def test_bad_settings_name_the_argument() -> None:
     with pytest.raises(InputError, match="no pairs in the test split"):
         data(test=[])
     with pytest.raises(RuntimeError, match=r"call setup\(\) first"):
-        TranslationData(MemoryCorpus([], [], [], None), 10, 1, 1, "tokens", 1, 1).describe()
+        TranslationData(MemoryCorpus([], [], [], None), WordTokenization(), 1, "tokens", 1, 1, 1).describe()
 
 
 class Recorder(lightning.LightningModule):
@@ -263,16 +252,19 @@ def files(folder: Path, name: str) -> dict[str, str]:
 def test_real_text_from_files_second_time_from_the_cache(tiny: Path, datasets_cache: Path) -> None:
     def prepared() -> TranslationData:
         corpus = TextCorpus(files(tiny, "train"), files(tiny, "dev"), files(tiny, "testlen"), 30, "none", None)
-        module = TranslationData(corpus, 1000, 2, 16, "sentences", 16, 1)
+        module = TranslationData(corpus, WordTokenization(1000, min_frequency=2), 16, "sentences", 16, 1, 1)
         module.setup()
         return module
 
-    def cached() -> set[Path]:
-        return set(datasets_cache.rglob("*.arrow"))
+    def cached() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in datasets_cache.rglob("*") if path.is_file()}
 
     module = prepared()
     written = cached()
-    assert len(written) == 6, "three of text, three of ids"
+    kinds = Counter(path.parent.parent.name for path in written if path.suffix != ".lock")
+    assert kinds["ids"] == 3 * 5, "tokens and offsets of each side, and the count of unknown words"
+    assert kinds["tokenizers"] == 2
+    assert kinds["selections"] == 2
     again = prepared()
     assert cached() == written
     assert again.describe() == module.describe()

@@ -4,16 +4,18 @@ import csv
 import json
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import lightning
 import pytest
 import torch
 from hydra.errors import InstantiationException
 
 from lookback.command import explain
+from lookback.data import GrammarCorpus
 from lookback.errors import InputError
 from lookback.training.build import build_data, build_module
 from lookback.training.run_directory import RunDirectory
@@ -202,6 +204,99 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
     assert numbers(resumed) == numbers(whole)
     for name in ("metrics.csv", "test/predictions.jsonl", "test/alignments.npz"):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+STREAM = ["batch.shuffle_buffer=17", "trainer.max_steps=9", "trainer.val_check_interval=4"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["trainer.max_epochs=3"],
+        ["trainer.max_epochs=5", "trainer.accumulate_grad_batches=2"],
+        ["trainer.max_epochs=-1", "trainer.max_steps=8"],
+        ["trainer.max_epochs=4", "trainer.limit_train_batches=2"],
+        ["trainer.max_epochs=3", "trainer.check_val_every_n_epoch=2", "scheduler=plateau"],
+        ["trainer.max_epochs=3", "trainer.check_val_every_n_epoch=null", "trainer.val_check_interval=2"],
+        ["trainer.max_epochs=5", "trainer.check_val_every_n_epoch=2", "trainer.max_steps=8"],
+        STREAM,
+        [*STREAM, "trainer.accumulate_grad_batches=2", "scheduler=plateau", "scheduler.patience=0"],
+    ],
+    ids=lambda options: " ".join(options),
+)
+def test_a_run_goes_on_from_any_update(
+    tmp_path: Path, grammar_cache: str, interrupts: None, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    """A checkpoint at every update: stopped anywhere, the run loses nothing and ends with the same numbers."""
+    if options[: len(STREAM)] == STREAM:
+        monkeypatch.setattr(GrammarCorpus, "load", streamed(GrammarCorpus.load))
+    always = (grammar_cache, "encoder.dropout=0.2", "optimizer.lr=0.05", "callbacks.last.minutes=0", *options)
+    whole = run(tmp_path / "whole", *always)
+    updates = whole["cost"]["updates"]
+    assert updates > 4
+    for update in (1, updates // 2, updates - 1):
+        stopped = tmp_path / str(update)
+        with pytest.raises(KeyboardInterrupt):
+            run(stopped, *always, f"+callbacks.interrupt={{_target_: running.Interrupt, update: {update}}}")
+        held = RunDirectory(stopped).checkpoint(RunDirectory(stopped).last)["global_step"]
+        assert update - held <= 1
+        assert numbers(run(stopped, *always)) == numbers(whole)
+        for name in ("metrics.csv", "test/predictions.jsonl"):
+            assert (stopped / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), (update, name)
+
+
+def streamed(load: Callable[..., datasets.Dataset]) -> Callable[..., datasets.Dataset | datasets.IterableDataset]:
+    def from_start(corpus: GrammarCorpus, split: str) -> datasets.Dataset | datasets.IterableDataset:
+        return load(corpus, split).to_iterable_dataset() if split == "train" else load(corpus, split)
+
+    return from_start
+
+
+def test_a_stream_trains_until_max_steps_and_validates_on_the_way(
+    tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GrammarCorpus, "load", streamed(GrammarCorpus.load))
+    record = run(tmp_path / "run", grammar_cache, "trainer.max_steps=20", "batch.shuffle_buffer=20")
+    assert record["cost"]["updates"] == 20
+    steps = [int(row["step"]) for row in metrics(tmp_path / "run") if row["validation/bleu"]]
+    assert len(steps) == 10
+    unknown = {"pairs", "dropped", "overlap", "padding_waste"}
+    assert {record["training_data"][name] for name in unknown} == {None}
+    assert record["training_data"]["source_vocabulary"] > 4
+    with pytest.raises(InputError, match=r"trainer\.max_steps=-1: expected 1 or more, as nobody knows how long"):
+        run(tmp_path / "endless", grammar_cache)
+    with pytest.raises(InputError, match=r"trainer\.val_check_interval=0\.5: expected a number of batches"):
+        run(tmp_path / "share", grammar_cache, "trainer.max_steps=2", "trainer.val_check_interval=0.5")
+
+
+def test_what_was_trained_on_is_in_the_results(finished: Path) -> None:
+    found = json.loads((finished / "test" / "results.json").read_text())
+    known = found["training_data"]
+    assert known["pairs"] == 48
+    assert known["dropped"] == {}
+    assert known["overlap"] == {"pairs": 0, "sources": 0}
+    assert known["target_tokens"] == found["cost"]["target_tokens"] / 3
+    assert 0 < known["padding_waste"] < 0.5
+
+
+def test_a_run_that_max_steps_ends_inside_an_epoch_is_validated_there(tmp_path: Path, grammar_cache: str) -> None:
+    run(tmp_path, grammar_cache, "trainer.max_epochs=5", "trainer.max_steps=4")
+    assert [row["step"] for row in metrics(tmp_path) if row["validation/bleu"]] == ["2", "3"]
+    found = RunDirectory(tmp_path)
+    assert found.checkpoint(found.last)["global_step"] == 4
+    assert found.checkpoint(found.best)["global_step"] in (3, 4)
+
+
+def test_a_run_that_max_steps_ended_goes_on_in_its_epoch(tmp_path: Path, grammar_cache: str) -> None:
+    options = (grammar_cache, "encoder.dropout=0.2", "scheduler=constant", "trainer.max_epochs=-1")
+    run(tmp_path / "whole", *options, "trainer.max_steps=8")
+    run(tmp_path / "parts", *options, "trainer.max_steps=5")
+    run(tmp_path / "parts", *options, "trainer.max_steps=8")
+    weights = [
+        RunDirectory(tmp_path / name).checkpoint(RunDirectory(tmp_path / name).last)["state_dict"]
+        for name in ("whole", "parts")
+    ]
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
 
 
 def test_a_finished_run_started_again_only_tests_again(tmp_path: Path, grammar_cache: str) -> None:

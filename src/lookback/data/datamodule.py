@@ -196,8 +196,8 @@ class TranslationData(lightning.LightningDataModule):
             self._training.take()
         return batch
 
-    # Lightning keeps the state of a loader, too, but does not restore it where the number of updates is asked for before
-    # training begins, as schedules do (lightning 2.6.6). What it keeps of the data module it always restores.
+    # Lightning keeps the state of a loader, too, but does not restore it where the number of updates is asked for
+    # before training begins, as schedules do (lightning 2.6.6). The state of the data module it always restores.
 
     def state_dict(self) -> dict[str, Any]:
         """Where training stands in its epoch; plain containers, for a checkpoint."""
@@ -230,7 +230,7 @@ class TranslationData(lightning.LightningDataModule):
         """Learnt from the training split, or from the first window of a stream."""
         if self._selection is not None:
             texts, keep = self._texts["train"], self._selection.keep if self._selection.dropped else None
-            read = (texts._fingerprint, repr(self._limits))
+            read = f"{texts._fingerprint} {self._limits}"
 
             def pairs() -> Iterator[tuple[pa.Array, pa.Array]]:
                 return columns(texts, keep)
@@ -239,9 +239,8 @@ class TranslationData(lightning.LightningDataModule):
             first = next(self._windows(0, Place()), None)
             if first is None:
                 raise InputError(_nothing("train"))
-            read = (
-                hashlib.sha256("\0".join([*first.source.to_pylist(), *first.target.to_pylist()]).encode()).digest(),
-            )
+            sentences = [*first.source.to_pylist(), *first.target.to_pylist()]
+            read = hashlib.sha256("\0".join(sentences).encode()).hexdigest()
 
             def pairs() -> Iterator[tuple[pa.Array, pa.Array]]:
                 yield first.source, first.target

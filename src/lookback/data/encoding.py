@@ -84,14 +84,15 @@ def encode_pairs(
     """
     tokenizers = (source_tokenizer, target_tokenizer)
     digests = tuple(hashlib.sha256(tokenizer.to_json().encode()).hexdigest() for tokenizer in tokenizers)
-    chosen = None if keep is None or keep.all() else hashlib.sha256(np.packbits(keep).tobytes()).hexdigest()
-    count = len(texts) if chosen is None else int(np.count_nonzero(keep))
+    keep = None if keep is None or keep.all() else keep
+    chosen = None if keep is None else hashlib.sha256(np.packbits(keep).tobytes()).hexdigest()
+    count = len(texts) if keep is None else int(np.count_nonzero(keep))
 
     def write(folder: Path) -> None:
         unknown = [0, 0]
         lengths: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
         with open(folder / "source.tokens", "wb") as source, open(folder / "target.tokens", "wb") as target:
-            for sides in columns(texts, None if chosen is None else keep):
+            for sides in columns(texts, keep):
                 encoded = _encode_both(*sides, *tokenizers)
                 for i, (file, (tokens, each, missed)) in enumerate(zip((source, target), encoded, strict=True)):
                     tokens.astype(_TOKENS, copy=False).tofile(file)
@@ -115,7 +116,7 @@ def encode_arrays(
     """Encode pairs in memory; `ids`, (N,) int64, are their rows in the split."""
     encoded = _encode_both(source, target, source_tokenizer, target_tokenizer)
     sides = [Sentences(tokens, np.cumsum(lengths) - lengths, lengths) for tokens, lengths, _ in encoded]
-    return EncodedPairs(*sides, unknown=(encoded[0][2], encoded[1][2]), ids=ids)
+    return EncodedPairs(sides[0], sides[1], (encoded[0][2], encoded[1][2]), ids)
 
 
 def _encode_both(

@@ -58,13 +58,17 @@ class Loader(ABC):
 
     def take(self) -> None:
         """The next batch is used."""
-        epoch, count = self._used
-        self._used = (epoch, count + 1) if epoch == self.sampler.epoch else (self.sampler.epoch, 1)
+        epoch, count = self._place()
+        self._used = (epoch, count + 1)
 
     def state_dict(self) -> dict[str, Any]:
         """Where training stands, as plain containers."""
-        epoch, count = self._used
+        epoch, count = self._place()
         return {"epoch": epoch, "batch": count}
+
+    def _place(self) -> tuple[int, int]:
+        """The epoch, and how many of its batches were used."""
+        return self._used if self._used[0] == self.sampler.epoch else (self.sampler.epoch, 0)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a state of an equal loader."""

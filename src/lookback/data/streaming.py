@@ -133,7 +133,7 @@ class StreamLoader(Loader):
         self._ended: tuple[int, int] | None = None  # an epoch that was read to its end, and its batches
 
     def state_dict(self) -> dict[str, Any]:
-        epoch, count = self._used
+        epoch, count = self._place()
         if (epoch, count) == self._ended:
             return {"epoch": epoch + 1, "batch": 0}
         state = (self._resumed if self._resumed["epoch"] == epoch else {}) | {"epoch": epoch, "batch": count}

@@ -109,8 +109,8 @@ class LastValidation(Callback):
 class LastCheckpoint(Checkpoint):
     """Keeps one file from which a training goes on to the same numbers as one that never stopped.
 
-    Written after each validation, at the end of an epoch without one, and ``minutes`` after it was last written. Never
-    between the batches of one update: a checkpoint has no place for their gradients. What was logged is written with it.
+    Written after each validation, at the end of an epoch without one, and ``minutes`` after it was last written, with
+    what was logged. Never between the batches of one update: a checkpoint has no place for their gradients.
     """
 
     def __init__(self, path: Path | str, minutes: float) -> None:
@@ -129,8 +129,10 @@ class LastCheckpoint(Checkpoint):
     ) -> None:
         self._due |= trainer.is_last_batch or trainer.should_stop
         self._due |= time.monotonic() - self._written >= 60 * self.minutes
-        # Lightning takes a training up behind the validation that follows a batch, not in front of it
-        if self._due and not validation_follows(trainer):
+        # Lightning takes a training up behind the validation that follows a batch, not in front of it; and where an epoch
+        # of unknown length ends, it would count the batches of the next update wrongly
+        stream_ends = trainer.is_last_batch and trainer.num_training_batches == math.inf
+        if self._due and not stream_ends and not validation_follows(trainer):
             self._write(trainer)
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -154,7 +156,8 @@ def validation_follows(trainer: lightning.Trainer) -> bool:
     if not trainer.enable_validation or (every is not None and (trainer.current_epoch + 1) % every):
         return False
     batches = 1 + (trainer.fit_loop.total_batch_idx if every is None else trainer.fit_loop.batch_idx)
-    return trainer.should_stop or batches % trainer.val_check_batch == 0
+    between = trainer.val_check_batch
+    return trainer.should_stop or (between is not None and batches % between == 0)
 
 
 class PlainProgress(Callback):

@@ -137,7 +137,7 @@ def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) 
 
 
 def _for_a_stream(config: DictConfig) -> dict[str, Any]:
-    """The trainer's settings where nobody knows how long an epoch is: the updates decide, and validation counts batches."""
+    """The trainer's settings where nobody knows how long an epoch is: updates end it, and batches part validations."""
     settings = config.trainer
     if settings.max_steps < 1:
         raise InputError(
