@@ -10,7 +10,9 @@ are padding: ours beside batches of as many sentences drawn at random, for sever
 
 import argparse
 import statistics
+import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 
 import hydra
@@ -21,6 +23,7 @@ from hydra.utils import instantiate
 from machine import keep, show
 
 from lookback.data import BucketBatchSampler, TextCorpus, TranslationData, WordTokenization
+from lookback.data.lines import read_lines
 from lookback.training.build import build_model
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -65,10 +68,19 @@ def main() -> None:
 
 def _data(arguments: argparse.Namespace) -> TranslationData:
     train = {"source": arguments.source, "target": arguments.target}
-    corpus = TextCorpus(train, train, train, train_max_length=60, bleu_tokenize="none", limit=arguments.pairs)
-    data = TranslationData(corpus, WordTokenization(30_000), 64, "sentences", 64, 100_000, 1)
-    data.setup("fit")
+    with tempfile.TemporaryDirectory() as folder:
+        small = {side: str(_top(path, Path(folder) / side)) for side, path in train.items()}
+        corpus = TextCorpus(train, small, small, train_max_length=60, bleu_tokenize="none", limit=arguments.pairs)
+        data = TranslationData(corpus, WordTokenization(30_000), 64, "sentences", 64, 100_000, 1)
+        data.setup()
     return data
+
+
+def _top(path: str, to: Path, lines: int = 100) -> Path:
+    """The other two splits are not looked at: the top of the same files will do."""
+    with to.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in islice(read_lines(Path(path)), lines))
+    return to
 
 
 def _seconds(data: TranslationData, epoch: int) -> float:
@@ -89,7 +101,7 @@ class _Training:
         HydraConfig.instance().set_config(config)
         torch.manual_seed(1)
         self.data = data
-        self.model = build_model(config, data.source_tokenizer, data.target_tokenizer)
+        self.model = build_model(config, len(data.source_tokenizer), len(data.target_tokenizer))
         self.optimizer = instantiate(config.optimizer)(self.model.parameters())
 
     def updates(self, epoch: int, count: int) -> tuple[float, float]:
@@ -114,8 +126,8 @@ class _Training:
 
 def _padding(data: TranslationData, size: int, unit: str) -> dict[str, object]:
     """Ours, and batches drawn at random that hold as many sentences as ours do on average."""
-    pairs = data.encoded("train")
-    lengths = np.stack([pairs.source.lengths, pairs.target.lengths - 1])
+    pairs = data.train_dataloader().dataset
+    lengths = np.stack([pairs.source.lengths, pairs.target_lengths])
     ours = BucketBatchSampler(*lengths, batch_size=size, unit=unit, seed=1, shuffle=True)
     sentences = round(lengths.shape[1] / len(ours))
     shuffled = lengths[:, np.random.default_rng(1).permutation(lengths.shape[1])]
