@@ -55,6 +55,8 @@ def test_whole_and_buckets_are_the_scores_and_intervals_of_the_length_curve():
             expected[key] for key in ("lo", "hi", "n", "bleu")
         ]
     arm = resamples.arm([0])
+    for bucket, expected in zip(arm["by_length"], curve, strict=True):
+        assert bucket == {key: expected[key] for key in ("lo", "hi", "n", "bleu", "ci")}
     assert (arm["seeds"], arm["n"], arm["bleu"]) == (1, 240, found.whole["bleu"])
     assert (arm["retention"], arm["half_length"]) == (retention(curve), half_length(curve))
     lonely = Resamples([run], bounds=[60], resamples=200, seed=5).arm([0])  # one bucket: the whole, other draws
@@ -198,7 +200,8 @@ def test_an_empty_test_set_and_a_silent_system_have_no_numbers_and_no_nan():
     empty = Resamples([system(0.9, [], 1)] * 2)
     arm = empty.arm([0])
     assert (arm["n"], arm["seeds"]) == (0, 1)
-    assert {value for key, value in arm.items() if key not in ("n", "seeds")} == {None}
+    assert {value for key, value in arm.items() if key not in ("n", "seeds", "by_length")} == {None}
+    assert {bucket["ci"] for bucket in arm["by_length"]} == {None}
     (found,) = empty.differences([[(0, 1)]])
     assert (found.whole["n"], found.whole["p"], found.whole["significant"]) == (0, None, False)
     silent = Resamples([system(0.0, LENGTHS, 1), system(0.5, LENGTHS, 1)])

@@ -4,8 +4,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from lookback.evaluation import label
 from lookback.report import length_chart, read_run, save_chart
 from lookback.report.charts import BASELINE
+from lookback.report.contrasts import evidence
 
 FULL = [length for length in range(1, 61) for _ in range(6)]
 
@@ -39,6 +41,18 @@ def test_mean_thin_lines_and_band(arms):
     assert {point["run"] for point in points(thin)} == {"none 0", "none 1", "bahdanau 0", "bahdanau 1"}
     assert band["mark"]["type"] == "area"
     assert mean["mark"]["strokeWidth"] > thin["mark"]["strokeWidth"]
+
+
+def test_the_band_is_the_means_interval_over_trainings_and_sentences_where_there_is_evidence(arms):
+    found = evidence(arms)
+    chart = length_chart(arms, found)
+    for point in points(layers(chart)[0]):
+        name = point["arm"].split()[0]
+        (bucket,) = (bucket for bucket in found.arms[name]["by_length"] if label(bucket) == point["bucket"])
+        assert [point["low"], point["high"]] == bucket["ci"]
+        assert point["bleu"] == pytest.approx(bucket["bleu"])
+    assert "95 % interval over trainings and sentences" in " ".join(chart.to_dict()["title"]["subtitle"])
+    assert "envelope" in " ".join(length_chart(arms).to_dict()["title"]["subtitle"])
 
 
 def test_few_sentences_are_hollow_and_joined_to_nothing(arms):

@@ -89,27 +89,31 @@ class Resamples:
     def arm(self, runs: Sequence[int]) -> Bucket:
         """Sum up one arm, the runs at these places: the mean of their BLEU, and what length does to it.
 
-        `{"seeds", "n", "bleu", "ci", "retention", "retention_ci", "half_length", "half_length_ci"}`, each `ci` by the
-        bootstrap of two levels; `retention` and `half_length` of the runs' mean curve. A length that a resample never
-        falls to is beyond all that were tested: such a bound of `half_length_ci` is None. Without a sentence, and where
-        a number does not exist, number and interval are None.
+        `{"seeds", "n", "bleu", "ci", "retention", "retention_ci", "half_length", "half_length_ci", "by_length"}`, each
+        `ci` by the bootstrap of two levels. `by_length` is the runs' mean curve, `{"lo", "hi", "n", "bleu", "ci"}` a
+        bucket; `retention` and `half_length` are that curve's. A length that a resample never falls to is beyond all
+        that were tested: such a bound of `half_length_ci` is None. Without a sentence, and where a number does not
+        exist, number and interval are None.
         """
         weights = self._weights(len(runs))
-        whole = _weighted(self._whole.scores[list(runs)], weights)
-        full = [bucket for bucket in self._buckets if bucket.n >= ENOUGH]
-        scores = [_weighted(bucket.scores[list(runs)], weights) for bucket in full]
-        curves = np.reshape(scores, (len(full), len(weights))).T  # (1 + resamples, buckets)
+        whole, *curve = (_weighted(part.scores[list(runs)], weights) for part in (self._whole, *self._buckets))
+        full = [place for place, bucket in enumerate(self._buckets) if bucket.n >= ENOUGH]
+        curves = np.stack(curve, axis=-1)[:, full]  # (1 + resamples, buckets)
         kept = retentions(curves)  # (1 + resamples,)
-        half = half_lengths(curves, [midpoint(bucket.about) for bucket in full])
+        half = half_lengths(curves, [midpoint(self._buckets[place].about) for place in full])
         return {
             "seeds": len(runs),
             "n": self._whole.n,
             "bleu": _number(whole[0]),
-            "ci": None if np.isnan(whole[0]) else interval(whole[1:]),
+            "ci": _interval(whole[1:]),
             "retention": _number(kept[0]),
-            "retention_ci": None if np.isnan(kept[0]) else interval(kept[1:][~np.isnan(kept[1:])]),
+            "retention_ci": _interval(kept[1:]),
             "half_length": _number(half[0]),
             "half_length_ci": _open_interval(half[1:]),
+            "by_length": [
+                {**bucket.about, "n": bucket.n, "bleu": _number(scores[0]), "ci": _interval(scores[1:])}
+                for bucket, scores in zip(self._buckets, curve, strict=True)
+            ],
         }
 
     def differences(self, contrasts: Sequence[Sequence[Pair]]) -> list[Difference]:
@@ -221,6 +225,12 @@ def _correct(family: Sequence[Bucket]) -> None:
 def _weighted(scores: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """`scores (seeds, 1 + resamples)`, each resample's trainings weighed: `(1 + resamples,)`."""
     return np.einsum("sr,rs->r", scores, weights)
+
+
+def _interval(values: NDArray[np.float64]) -> list[float] | None:
+    """The percentile interval of `values (resamples,)` that exist; None where none does."""
+    values = values[~np.isnan(values)]
+    return interval(values) if len(values) else None
 
 
 def _open_interval(lengths: NDArray[np.float64]) -> list[float | None] | None:

@@ -68,7 +68,7 @@ def compare(
     for number, (group, about) in enumerate(zip(groups, found, strict=True), 1):
         place = "" if len(groups) == 1 else f"-{number}"
         if any(run.bleu is not None for run in group):
-            paths += save_chart(length_chart(group), out, f"{CURVE}{place}")
+            paths += save_chart(length_chart(group, about), out, f"{CURVE}{place}")
         if about.contrasts:
             paths += save_chart(difference_chart(about.contrasts, group), out, f"{DIFFERENCE}{place}")
     for path in older - set(paths):

@@ -1,11 +1,12 @@
 """What each attention gains over the baseline: the runs paired by their seeds, and tested on the same sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lookback.errors import InputError
 from lookback.evaluation import Difference, Resamples, Segments
+from lookback.evaluation.significance import Pair
 from lookback.report.differences import arms, differing, value
 from lookback.report.runs import Run
 
@@ -45,17 +46,7 @@ def evidence(runs: Sequence[Run], baseline: str | None = None) -> Evidence:
     `InputError` where runs were not tested on the same sentences after all.
     """
     notes: list[str] = []
-    counted: list[tuple[Run, Segments]] = []
-    compared: dict[str, dict[int, int]] = {}  # arm: seed: place in `counted`
-    for name, members in arms([run for run in runs if run.bleu is not None]).items():
-        for run in members:
-            if (segments := run.segments()) is None:
-                notes.append(f"{run.directory} has no test/segments.npz, and so no part in intervals and differences")
-            elif (seed := run.seed or 0) in compared.get(name, {}):
-                notes.append(f"{run.directory} is a second run of {name} with seed {seed}: not counted again")
-            else:
-                compared.setdefault(name, {})[seed] = len(counted)
-                counted.append((run, segments))
+    counted, places = _counted(runs, notes)
     if not counted:
         return Evidence(notes=notes)
     try:
@@ -63,37 +54,60 @@ def evidence(runs: Sequence[Run], baseline: str | None = None) -> Evidence:
     except ValueError as error:
         directories = ", ".join(str(run.directory) for run, _ in counted)
         raise InputError(f"{error} (test/segments.npz of {directories})") from None
-    sums = {name: resamples.arm(list(places.values())) for name, places in compared.items()}
+    sums = {name: resamples.arm(list(of_seed.values())) for name, of_seed in places.items()}
 
-    first = {name: counted[next(iter(places.values()))][0] for name, places in compared.items()}
+    first = {name: counted[min(of_seed.values())][0] for name, of_seed in places.items()}
     attentions = {run.attention for run in first.values()}
     baseline = baseline or (BASELINE if BASELINE in attentions else min(attentions))
-    opponents = {name: run for name, run in first.items() if run.attention == baseline}
-    others = {name: run for name, run in first.items() if run.attention != baseline}
-    if not (opponents and others):
-        return Evidence(None, [], sums, notes)
-
-    pairs: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for name, run in others.items():
-        if (opponent := _nearest(run, opponents)) is None:
-            notes.append(f"{name}: several runs of {baseline} have as many of its settings; no difference was taken")
-        elif shared := sorted(compared[name].keys() & compared[opponent].keys()):
-            pairs[name, opponent] = [(compared[name][seed], compared[opponent][seed]) for seed in shared]
+    opponents = _opponents(first, baseline, notes)
+    pairs: dict[str, list[Pair]] = {}
+    for name, opponent in opponents.items():
+        if shared := sorted(places[name].keys() & places[opponent].keys()):
+            pairs[name] = [(places[name][seed], places[opponent][seed]) for seed in shared]
         else:
             notes.append(f"{name} and {opponent} have no seed in common; no difference was taken")
+    differences = resamples.differences(list(pairs.values()))
     contrasts = [
-        Contrast(name, opponent, [(counted[one][0], counted[other][0]) for one, other in places], difference)
-        for ((name, opponent), places), difference in zip(
-            pairs.items(), resamples.differences(list(pairs.values())), strict=True
-        )
+        Contrast(name, opponents[name], [(counted[one][0], counted[other][0]) for one, other in of], difference)
+        for (name, of), difference in zip(pairs.items(), differences, strict=True)
     ]
     contrasts.sort(key=lambda contrast: -contrast.difference.whole["difference"])
-    return Evidence(baseline, contrasts, sums, notes)
+    return Evidence(baseline if contrasts else None, contrasts, sums, notes)
 
 
-def _nearest(run: Run, opponents: dict[str, Run]) -> str | None:
-    """The opponent with most of the run's settings, of those that differ between them; None where several have."""
-    keys = differing([run, *opponents.values()])
-    alike = {name: sum(value(run, key) == value(other, key) for key in keys) for name, other in opponents.items()}
+def _counted(runs: Sequence[Run], notes: list[str]) -> tuple[list[tuple[Run, Segments]], dict[str, dict[int, int]]]:
+    """The runs that have counts, and for each arm and seed the place of its run among them."""
+    counted: list[tuple[Run, Segments]] = []
+    places: dict[str, dict[int, int]] = {}
+    for name, members in arms([run for run in runs if run.bleu is not None]).items():
+        for run in members:
+            if (segments := run.segments()) is None:
+                notes.append(f"{run.directory} has no test/segments.npz, and so no part in intervals and differences")
+            elif (seed := run.seed or 0) in places.get(name, {}):
+                notes.append(f"{run.directory} is a second run of {name} with seed {seed}: not counted again")
+            else:
+                places.setdefault(name, {})[seed] = len(counted)
+                counted.append((run, segments))
+    return counted, places
+
+
+def _opponents(first: Mapping[str, Run], baseline: str, notes: list[str]) -> dict[str, str]:
+    """The baseline's arm for each other arm; `first` has a run of every arm."""
+    candidates = {name: run for name, run in first.items() if run.attention == baseline}
+    opponents: dict[str, str] = {}
+    for name, run in first.items():
+        if run.attention == baseline or not candidates:
+            continue
+        if (nearest := _nearest(run, candidates)) is None:
+            notes.append(f"{name}: several runs of {baseline} have as many of its settings; no difference was taken")
+        else:
+            opponents[name] = nearest
+    return opponents
+
+
+def _nearest(run: Run, candidates: Mapping[str, Run]) -> str | None:
+    """The candidate with most of the run's settings, of those that differ between them; None where several have."""
+    keys = differing([run, *candidates.values()])
+    alike = {name: sum(value(run, key) == value(other, key) for key in keys) for name, other in candidates.items()}
     best = [name for name in alike if alike[name] == max(alike.values())]
     return best[0] if len(best) == 1 else None

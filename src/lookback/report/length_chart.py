@@ -9,16 +9,18 @@ import altair as alt
 
 from lookback.evaluation import ENOUGH, label, midpoint
 from lookback.report.charts import colors, dressed, edge, length_axis, limits, shapes
+from lookback.report.contrasts import Evidence
 from lookback.report.differences import arms
 from lookback.report.runs import Run
 
 
-def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
+def length_chart(runs: Sequence[Run], evidence: Evidence | None = None) -> alt.LayerChart:
     """Draw scored runs of one test set and signature; a single run is drawn the same way.
 
-    An arm's thick line is the mean of its runs, thin lines are the runs, the band is the envelope of the runs'
-    bootstrap intervals. A bucket with fewer than 50 sentences is a hollow point, joined to no other. The dashed rule is
-    the longest sentence of training. Raises `ValueError` without a scored run.
+    An arm's thick line is the mean of its runs, thin lines are the runs. The band is the mean's bootstrap interval over
+    trainings and sentences, from the `evidence` of these runs; without it, the envelope of the runs' own intervals. A
+    bucket with fewer than 50 sentences is a hollow point, joined to no other. The dashed rule is the longest sentence
+    of training. Raises `ValueError` without a scored run.
     """
     runs = [run for run in runs if run.bleu is not None]
     if not runs:
@@ -26,13 +28,16 @@ def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
     compared = arms(runs)
     legend = {name: f"{name} · {fmean(run.bleu or 0.0 for run in of):.1f}" for name, of in compared.items()}
 
-    means = [point for name, of in compared.items() for point in _mean_points(legend[name], of)]
+    sums = evidence.arms if evidence else {}
+    counted = {name: sums[name] for name, of in compared.items() if name in sums and sums[name]["seeds"] == len(of)}
+    curves = {name: arm["by_length"] for name, arm in counted.items()}
+    means = [point for name, of in compared.items() for point in _mean_points(legend[name], of, curves.get(name))]
     singles = [
         {**point, "run": f"{name} {index}"}
         for name, of in compared.items()
         if len(of) > 1
         for index, run in enumerate(of)
-        for point in _mean_points(legend[name], [run])
+        for point in _mean_points(legend[name], [run], None)
     ]
     top = min(100, 10 * math.ceil(max(point["high"] for point in means) / 10) or 10)
 
@@ -54,19 +59,25 @@ def length_chart(runs: Sequence[Run]) -> alt.LayerChart:
         alone.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
     ]
     layers += limits(runs, edge(means))
-    chart = alt.LayerChart(layer=layers).properties(width=720, height=360, title=_title(runs, compared))
+    chart = alt.LayerChart(layer=layers).properties(
+        width=720, height=360, title=_title(runs, compared, len(curves) == len(compared))
+    )
     return dressed(chart)
 
 
-def _mean_points(name: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """A point a bucket that has sentences. Points of one `piece` are joined; `piece` is None under 50 sentences."""
+def _mean_points(name: str, runs: Sequence[Run], curve: Sequence[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    """A point a bucket that has sentences. Points of one `piece` are joined; `piece` is None under 50 sentences.
+
+    `curve` has the intervals of the runs' mean; without it, a point has the envelope of the runs' own.
+    """
     points, piece = [], 0
-    for buckets in zip(*(run.results["by_length"] for run in runs if run.results), strict=True):
+    for place, buckets in enumerate(zip(*(run.results["by_length"] for run in runs if run.results), strict=True)):
         scored = [bucket for bucket in buckets if bucket["n"]]
         enough = len(scored) == len(buckets) and min(bucket["n"] for bucket in scored) >= ENOUGH
         piece += not enough  # whatever follows a gap is a new piece
         if scored:
             first = scored[0]
+            bounds = [curve[place]["ci"]] if curve else [bucket["ci"] for bucket in scored]
             points.append(
                 {
                     "arm": name,
@@ -76,14 +87,14 @@ def _mean_points(name: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
                     "hi": 2 * midpoint(first) - first["lo"],
                     "n": first["n"],
                     "bleu": fmean(bucket["bleu"] for bucket in scored),
-                    "low": min(bucket["ci"][0] for bucket in scored),
-                    "high": max(bucket["ci"][1] for bucket in scored),
+                    "low": min(low for low, _ in bounds),
+                    "high": max(high for _, high in bounds),
                 }
             )
     return points
 
 
-def _title(runs: Sequence[Run], arms: dict[str, list[Run]]) -> alt.TitleParams:
+def _title(runs: Sequence[Run], arms: dict[str, list[Run]], over_trainings: bool) -> alt.TitleParams:
     """What is compared, on what, how the lines are made, and the signature that BLEU is never shown without."""
     first = runs[0].results
     assert first is not None
@@ -95,7 +106,10 @@ def _title(runs: Sequence[Run], arms: dict[str, list[Run]]) -> alt.TitleParams:
         drawn = "one seed, so training noise is not shown · band: 95 % bootstrap interval over sentences"
     else:
         few = " (fewer than three)" if seeds[0] < 3 else ""
-        drawn = f"{counted} seeds{few}: thin lines, their mean thick · band: envelope of their 95 % bootstrap intervals"
+        band = (
+            "its 95 % interval over trainings and sentences" if over_trainings else "envelope of their 95 % intervals"
+        )
+        drawn = f"{counted} seeds{few}: thin lines, their mean thick · band: {band}"
     hollow = any(0 < bucket["n"] < ENOUGH for run in runs if run.results for bucket in run.results["by_length"])
     subtitle = [
         f"data {first['data']}, {sentences:,} test sentences · beside each name: BLEU of them all",
