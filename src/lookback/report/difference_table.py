@@ -96,7 +96,7 @@ def arm_table(rows: Sequence[Row]) -> Table:
 
 def _difference(bucket: Row) -> str:
     low, high = bucket["ci"]
-    return f"{bucket['difference']:+.1f} ({low:.1f} to {high:.1f}){'*' if bucket['significant'] else ' '}"
+    return f"{bucket['difference']:+z.1f} ({low:z.1f} to {high:z.1f}){'*' if bucket['significant'] else ' '}"
 
 
 def _interval(row: Row, measure: str, form: str) -> str:
