@@ -1,4 +1,4 @@
-"""JoeyNMT's own preparation of two text files, timed. Runs in JoeyNMT's environment; prepare.py starts it.
+"""JoeyNMT's own preparation of two text files, timed. Runs in JoeyNMT's environment; data_prepare.py starts it.
 
     python joeynmt_prepare.py SOURCE TARGET VOCABULARY_SIZE MAX_LENGTH
 

@@ -1,6 +1,6 @@
 """Does the model ever wait for its data? The loader against the default model's training, and what padding costs.
 
-    python benchmarks/data/loader.py train.en train.fr --pairs 100000
+    python benchmarks/data_loader.py train.en train.fr --pairs 100000
 
 An epoch of batches from the loader alone, then steps of training on the same batches (bahdanau at its default sizes,
 vocabularies of 30,000, as `python train.py data=text` trains it), by turns. Prints target tokens a second of both,
@@ -26,7 +26,7 @@ from lookback.data import BucketBatchSampler, TextCorpus, TranslationData, WordT
 from lookback.data.lines import read_lines
 from lookback.training.build import build_model
 
-CONF = Path(__file__).parents[2] / "conf"
+CONF = Path(__file__).parents[1] / "conf"
 UPDATES = 40  # of training a round
 BATCHES = [(64, "sentences"), (128, "sentences"), (2_500, "tokens"), (4_000, "tokens")]
 

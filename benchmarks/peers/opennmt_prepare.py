@@ -1,4 +1,4 @@
-"""OpenNMT-py's own preparation of two text files, timed. Runs in OpenNMT-py's environment; prepare.py starts it.
+"""OpenNMT-py's own preparation of two text files, timed. Runs in OpenNMT-py's environment; data_prepare.py starts it.
 
     python opennmt_prepare.py SOURCE TARGET VOCABULARY_SIZE MAX_LENGTH
 

@@ -1,6 +1,6 @@
 """How fast two text files become numbers, and in how much memory: ours beside JoeyNMT and OpenNMT-py.
 
-    python benchmarks/data/prepare.py train.en train.fr --pairs 100000 300000 781070 \
+    python benchmarks/data_prepare.py train.en train.fr --pairs 100000 300000 781070 \
         --joeynmt PYTHON --opennmt PYTHON
 
 PYTHON is the interpreter of an environment where the peer is installed (`pip install torch==2.13.0 joeynmt==2.3.0`,

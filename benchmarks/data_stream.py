@@ -1,6 +1,6 @@
 """A corpus that never ends: how soon the first batch comes, and whether memory grows.
 
-    python benchmarks/data/stream.py --pairs 2000000
+    python benchmarks/data_stream.py --pairs 2000000
 
 Synthetic sentences (5 to 50 words, Zipf's law over 200,000 words), of which the stream claims 40 million pairs; nothing
 is written to disk and no pair is made before it is asked for. Reads training batches until `--pairs` have come, and

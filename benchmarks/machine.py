@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-RESULTS = Path(__file__).parents[1] / "results"
+RESULTS = Path(__file__).parent / "results"
 
 
 def facts() -> dict[str, str]:

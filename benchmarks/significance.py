@@ -1,6 +1,6 @@
 """What the statistics of a comparison take on one core, beside the matrix products in them.
 
-    OMP_NUM_THREADS=1 python benchmarks/evaluation/significance.py
+    OMP_NUM_THREADS=1 python benchmarks/significance.py
 
 50 runs (5 arms of 10 seeds) on a synthetic test set, in 7 buckets and as a whole: 1,000 resamples of every run, 1,000
 trials of every paired difference to the first arm with its interval and Holm's correction, and every arm's intervals of
@@ -12,18 +12,14 @@ summing over sentences gets below here.
 import argparse
 import os
 import resource
-import sys
 import time
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 
 import numpy as np
+from machine import keep, show
 
 from lookback.evaluation import RESAMPLES, Resamples, Segments
-
-sys.path.append(str(Path(__file__).parents[1] / "data"))
-from machine import keep, show
 
 ARMS, SEEDS, BUCKETS = 5, 10, 7
 
