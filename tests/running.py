@@ -1,6 +1,8 @@
 """Whole trainings inside the test process: a config composed as by the command line, and trained in a directory."""
 
 import gzip
+import os
+import tempfile
 import time
 from pathlib import Path
 from random import Random
@@ -12,6 +14,10 @@ import torch
 from hydra.core.hydra_config import HydraConfig
 from lightning import Callback, LightningModule, Trainer
 from omegaconf import DictConfig, flag_override
+
+# what is prepared is kept away from the user's own cache, and `datasets` looks once, when it is imported
+_PREPARED = tempfile.TemporaryDirectory(prefix="lookback-tests-", ignore_cleanup_errors=True)
+os.environ["HF_DATASETS_CACHE"] = _PREPARED.name
 
 torch.set_num_threads(1)  # for tensors this small a second thread only waits, and it waits by spinning
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -92,6 +93,7 @@ class TranslationData(lightning.LightningDataModule):
         self._target_tokenizer = target_tokenizer
         self._texts: dict[str, datasets.Dataset] = {}
         self._stream: datasets.IterableDataset | None = None
+        self._begun: Iterator[Window] | None = None  # a reading of the stream that has not been handed out
         self._selection: Selection | None = None
         self._encoded: dict[str, EncodedPairs] = {}
         self._samplers: dict[tuple[str, int, int], BucketBatchSampler] = {}
@@ -236,9 +238,11 @@ class TranslationData(lightning.LightningDataModule):
                 return columns(texts, keep)
 
         else:
-            first = next(self._windows(0, Place()), None)
+            reading = self._windows(0, Place())
+            first = next(reading, None)
             if first is None:
                 raise InputError(_nothing("train"))
+            self._begun = chain([first], reading)
             sentences = [*first.source.to_pylist(), *first.target.to_pylist()]
             read = hashlib.sha256("\0".join(sentences).encode()).hexdigest()
 
@@ -256,6 +260,9 @@ class TranslationData(lightning.LightningDataModule):
         return source, source if self.tokenization.joint else Tokenizer.load(folder / "target.json")
 
     def _windows(self, epoch: int, place: Place) -> Iterator[Window]:
+        if self._begun is not None and (epoch, place) == (0, Place()):
+            begun, self._begun = self._begun, None
+            return begun
         return windows(_ready(self._stream), self.shuffle_buffer, self._limits, epoch, place)
 
     def _encode(self, window: Window) -> EncodedPairs:

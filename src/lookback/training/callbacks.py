@@ -110,7 +110,9 @@ class LastCheckpoint(Checkpoint):
     """Keeps one file from which a training goes on to the same numbers as one that never stopped.
 
     Written after each validation, at the end of an epoch without one, and ``minutes`` after it was last written, with
-    what was logged. Never between the batches of one update: a checkpoint has no place for their gradients.
+    what was logged. Never between the batches of one update: a checkpoint has no place for their gradients. And never
+    where Lightning 2.6.6 would not take it up as it was left: in front of a validation, at the last batch of an epoch,
+    and at the end of an epoch of a training that ``max_steps`` ends. There the next update's end is the place.
     """
 
     def __init__(self, path: Path | str, minutes: float) -> None:
@@ -119,6 +121,7 @@ class LastCheckpoint(Checkpoint):
         self.path = Path(path)
         self.minutes = minutes
         self._written = 0.0
+        self._updates = -1
         self._due = False
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -127,26 +130,33 @@ class LastCheckpoint(Checkpoint):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        self._due |= trainer.is_last_batch or trainer.should_stop
         self._due |= time.monotonic() - self._written >= 60 * self.minutes
-        # Lightning takes a training up behind the validation that follows a batch, not in front of it; and where an epoch
-        # of unknown length ends, it would count the batches of the next update wrongly
-        stream_ends = trainer.is_last_batch and trainer.num_training_batches == math.inf
-        if self._due and not stream_ends and not validation_follows(trainer):
+        if self._due and not trainer.is_last_batch and not validation_follows(trainer):
             self._write(trainer)
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         if not trainer.sanity_checking:
+            self._write(trainer)
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if self._updates != trainer.global_step:
             self._due = True
+            if trainer.max_steps == -1:
+                self._write(trainer)
+
+    def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if self._updates != trainer.global_step:
             self._write(trainer)
 
     def _write(self, trainer: lightning.Trainer) -> None:
         if (trainer.fit_loop.batch_idx + 1) % trainer.accumulate_grad_batches and not trainer.is_last_batch:
+            self._due = True
             return
         trainer.save_checkpoint(self.path)
         for logger in trainer.loggers:
             logger.save()
         self._written = time.monotonic()
+        self._updates = trainer.global_step
         self._due = False
 
 
