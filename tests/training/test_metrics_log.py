@@ -63,3 +63,13 @@ def test_a_resumed_log_keeps_the_rows_up_to_its_step(tmp_path: Path) -> None:
     assert float(rows[0]["train/loss"]) == 2 / 3
     assert rows[1]["validation/bleu"] == "7.25"
     assert rows[2]["train/loss"] == "0.5"
+
+
+def test_the_row_of_an_update_is_written_with_the_checkpoint_before_it(tmp_path: Path) -> None:
+    """Lightning logs an update's row after the hooks in which checkpoints are saved; a killed process logs no more."""
+    log = MetricsLog(tmp_path / "metrics.csv")
+    log.log_metrics({"train/loss": 1.0}, step=0)
+    log.after_save_checkpoint(None)
+    log.log_metrics({"train/loss": 2.0}, step=1)
+    log.log_metrics({"train/loss": 3.0}, step=2)
+    assert (tmp_path / "metrics.csv").read_text().splitlines() == ["step,epoch,train/loss", "0,,1.0", "1,,2.0"]

@@ -154,7 +154,7 @@ class LastCheckpoint(Checkpoint):
             return
         trainer.save_checkpoint(self.path)
         for logger in trainer.loggers:
-            logger.save()
+            logger.after_save_checkpoint(self)  # type: ignore[arg-type]  # the loggers here ask nothing of it
         self._written = time.monotonic()
         self._updates = trainer.global_step
         self._due = False

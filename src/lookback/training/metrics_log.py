@@ -23,7 +23,7 @@ class MetricsLog(Logger):
         super().__init__()
         self.path = Path(path)
         self.rows: dict[int, dict[str, Any]] = {}
-        self._just_saved = False
+        self._checkpointed = False
 
     def resume(self, step: int) -> None:
         """Take up the rows written so far, up to ``step``."""
@@ -52,9 +52,9 @@ class MetricsLog(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         self.rows.setdefault(0 if step is None else step, {}).update(metrics)
-        if self._just_saved:  # an update's own row is logged behind its checkpoint, and belongs to it
+        if self._checkpointed:  # an update's own row is logged behind its checkpoint, and belongs to it
+            self._checkpointed = False
             self.save()
-            self._just_saved = False
 
     @rank_zero_only
     def save(self) -> None:
@@ -67,11 +67,11 @@ class MetricsLog(Logger):
         writer.writerows({"step": step, **row} for step, row in sorted(self.rows.items()))
         with atomic_write(self.path) as file:
             file.write(text.getvalue().encode())
-        self._just_saved = True
 
     @rank_zero_only
     def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
         self.save()
+        self._checkpointed = True
 
     @rank_zero_only
     def finalize(self, status: str) -> None:
