@@ -110,11 +110,8 @@ class WordTokenization(Tokenization):
 
 
 @dataclass(frozen=True)
-class BPETokenization(Tokenization):
-    """Pieces of words by byte-pair encoding (Sennrich et al. 2016): the most frequent pair of pieces is joined, again
-    and again.
-
-    Every text comes back exactly: what no piece spells is spelt in bytes.
+class PieceTokenization(Tokenization):
+    """Pieces of words, and bytes for what no piece spells: every text comes back exactly.
 
     Args:
         vocabulary_size: ids of each tokenizer at most, the four symbols and 256 bytes included.
@@ -131,12 +128,21 @@ class BPETokenization(Tokenization):
     def __post_init__(self) -> None:
         _check_size(self.vocabulary_size, _FIXED, "the symbols and the bytes")
 
+    @property
+    def _room(self) -> int:
+        """How many pieces may be learnt."""
+        return self.vocabulary_size - len(_FIXED)
+
+
+@dataclass(frozen=True)
+class BPETokenization(PieceTokenization):
+    """Byte-pair encoding (Sennrich et al. 2016): the most frequent pair of pieces is joined, again and again."""
+
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
-        room = self.vocabulary_size - len(_FIXED)
-        characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(room // 2, 1))
+        characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(self._room // 2, 1))
         backend = piece_backend(models.BPE(), self.lowercase)
         trainer = trainers.BpeTrainer(
-            vocab_size=room,
+            vocab_size=self._room,
             min_frequency=2,
             initial_alphabet=characters,
             limit_alphabet=len(characters),
@@ -151,30 +157,12 @@ class BPETokenization(Tokenization):
 
 
 @dataclass(frozen=True)
-class UnigramTokenization(Tokenization):
-    """Pieces of words by a unigram model (Kudo 2018): a text is cut in the likeliest way.
-
-    Every text comes back exactly: what no piece spells is spelt in bytes.
-
-    Args:
-        vocabulary_size: ids of each tokenizer at most, the four symbols and 256 bytes included.
-        lowercase: whether upper case is read as lower case; decoding gives lower case.
-        joint: whether one tokenizer serves both sides.
-
-    Errors: ValueError if `vocabulary_size` leaves no room for pieces; `learn` raises InputError if there are no words.
-    """
-
-    vocabulary_size: int = 8000
-    lowercase: bool = False
-    joint: bool = False
-
-    def __post_init__(self) -> None:
-        _check_size(self.vocabulary_size, _FIXED, "the symbols and the bytes")
+class UnigramTokenization(PieceTokenization):
+    """A unigram model (Kudo 2018): a text is cut in the likeliest way."""
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
-        room = self.vocabulary_size - len(_FIXED)
-        characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(room // 2, 1))
-        pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, room)
+        characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(self._room // 2, 1))
+        pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, self._room)
         # no text can be cut into the names of symbols and bytes (`piece_backend`): their score never counts
         fixed = [(piece, 0.0) for piece in _FIXED]
         model = models.Unigram([*fixed, *pieces], unk_id=UNK, byte_fallback=True)
@@ -182,30 +170,13 @@ class UnigramTokenization(Tokenization):
 
 
 @dataclass(frozen=True)
-class CharacterTokenization(Tokenization):
-    """Characters: the most frequent, of equally frequent ones the first in code-point order.
-
-    Every text comes back exactly: the others are spelt in bytes.
-
-    Args:
-        vocabulary_size: ids of each tokenizer at most, the four symbols and 256 bytes included.
-        lowercase: whether upper case is read as lower case; decoding gives lower case.
-        joint: whether one tokenizer serves both sides.
-
-    Errors: ValueError if `vocabulary_size` leaves no room for characters; `learn` raises InputError if there are no
-    words.
-    """
+class CharacterTokenization(PieceTokenization):
+    """Characters: the most frequent, of equally frequent ones the first in code-point order."""
 
     vocabulary_size: int = 4000
-    lowercase: bool = False
-    joint: bool = False
-
-    def __post_init__(self) -> None:
-        _check_size(self.vocabulary_size, _FIXED, "the symbols and the bytes")
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
-        room = self.vocabulary_size - len(_FIXED)
-        return Tokenizer(piece_backend(_bpe(_alphabet(texts(), self.lowercase, 1.0, room), []), self.lowercase))
+        return Tokenizer(piece_backend(_bpe(_alphabet(texts(), self.lowercase, 1.0, self._room), []), self.lowercase))
 
 
 @dataclass(frozen=True, repr=False)
