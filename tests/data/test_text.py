@@ -345,6 +345,8 @@ def test_bad_settings_name_the_argument() -> None:
         ({"train_max_length": 0}, "train_max_length: 0, expected 1 or more, or null"),
         ({"max_length_ratio": 0.5}, "max_length_ratio: 0.5, expected 1 or more, or null"),
         ({"limit": 0}, "limit: 0, expected 1 or more, or null"),
+        ({"limit": "many"}, "limit: many, expected 1 or more, or null"),
+        ({"subset_seed": -1, "limit": 2}, "subset_seed: -1, expected a whole number, 0 or more"),
         ({"subset_seed": 3}, "subset_seed: 3 without limit, expected limit beside it"),
         ({"subset_seed": 3, "limit": 2, "streaming": True}, "subset_seed: 3 with streaming, expected null"),
         ({"alignment_base": 2}, "alignment_base: 2, expected 0 or 1"),

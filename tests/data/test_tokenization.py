@@ -180,6 +180,8 @@ def test_bad_settings_name_the_argument(learner: type[Tokenization]) -> None:
     taken = 4 if learner is WordTokenization else 260
     with pytest.raises(ValueError, match=f"vocabulary_size: {taken}, expected more than {taken}"):
         learner(taken)
+    with pytest.raises(ValueError, match=f"vocabulary_size: many, expected more than {taken}"):
+        learner("many")
     with pytest.raises(ValueError, match="min_frequency: 0, expected 1 or more"):
         WordTokenization(10, 0)
 

@@ -53,14 +53,16 @@ def check_settings(
     """Refuse settings that no corpus can have: ValueError, one line that names the setting."""
     from sacrebleu.metrics.bleu import BLEU
 
-    if train_max_length is not None and train_max_length < 1:
+    if train_max_length is not None and not (isinstance(train_max_length, int) and train_max_length >= 1):
         raise ValueError(f"train_max_length: {train_max_length}, expected 1 or more, or null for no limit")
-    if max_length_ratio is not None and max_length_ratio < 1:
+    if max_length_ratio is not None and not (isinstance(max_length_ratio, int | float) and max_length_ratio >= 1):
         raise ValueError(f"max_length_ratio: {max_length_ratio}, expected 1 or more, or null for no limit")
     if bleu_tokenize not in BLEU.TOKENIZERS:
         raise ValueError(f"bleu_tokenize: {bleu_tokenize!r}, expected one of {', '.join(BLEU.TOKENIZERS)}")
-    if limit is not None and limit < 1:
+    if limit is not None and not (isinstance(limit, int) and limit >= 1):
         raise ValueError(f"limit: {limit}, expected 1 or more, or null for all pairs")
+    if subset_seed is not None and not (isinstance(subset_seed, int) and subset_seed >= 0):
+        raise ValueError(f"subset_seed: {subset_seed}, expected a whole number, 0 or more, or null")
     if subset_seed is not None and limit is None:
         raise ValueError(f"subset_seed: {subset_seed} without limit, expected limit beside it, the pairs to draw")
     if subset_seed is not None and streaming:

@@ -83,7 +83,7 @@ class WordTokenization(Tokenization):
 
     def __post_init__(self) -> None:
         _check_size(self.vocabulary_size, SYMBOLS, "the symbols")
-        if self.min_frequency < 1:
+        if not isinstance(self.min_frequency, int) or self.min_frequency < 1:
             raise ValueError(f"min_frequency: {self.min_frequency}, expected 1 or more")
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
@@ -228,7 +228,7 @@ class FileTokenization(Tokenization):
 
 
 def _check_size(vocabulary_size: int, taken: Sequence[str], by: str) -> None:
-    if vocabulary_size <= len(taken):
+    if not isinstance(vocabulary_size, int) or vocabulary_size <= len(taken):
         raise ValueError(f"vocabulary_size: {vocabulary_size}, expected more than {len(taken)} ({by} take these)")
 
 
