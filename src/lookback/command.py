@@ -20,8 +20,10 @@ def launch(main: Callable[[], Any]) -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
     with plain_errors():
+        directory = resumed_directory(sys.argv[1:])
         sys.argv[1:] = resumed(sys.argv[1:])
-        main()
+        with unchanged_if_refused(directory):
+            main()
 
 
 @contextmanager
@@ -46,14 +48,33 @@ def plain_errors() -> Iterator[None]:
         sys.exit(2)
 
 
+@contextmanager
+def unchanged_if_refused(directory: Path | None) -> Iterator[None]:
+    """Hydra writes what was typed into a resumed run before anyone can look at it: bad input is taken out again."""
+    folder = directory / ".hydra" if directory is not None else None
+    before = {path: path.read_bytes() for path in folder.glob("*.yaml")} if folder is not None else {}
+    try:
+        yield
+    except SystemExit as end:
+        if end.code == 2:
+            for path, content in before.items():
+                path.write_bytes(content)
+        raise
+
+
+def resumed_directory(arguments: list[str]) -> Path | None:
+    """What the last ``resume=DIR`` names."""
+    resumes = [argument for argument in arguments if argument.startswith("resume=")]
+    return Path(resumes[-1].removeprefix("resume=")) if resumes else None
+
+
 def resumed(arguments: list[str]) -> list[str]:
     """``resume=DIR`` means: what DIR was started with, in DIR again. What is typed beside it comes last."""
-    resumes = [argument for argument in arguments if argument.startswith("resume=")]
-    if not resumes:
+    directory = resumed_directory(arguments)
+    if directory is None:
         return arguments
     if {"-m", "--multirun"} & set(arguments):
         raise InputError("resume: goes on with one run; expected no -m beside it")
-    directory = Path(resumes[-1].removeprefix("resume="))
     saved = directory / ".hydra" / "overrides.yaml"
     if not saved.is_file():
         raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory")

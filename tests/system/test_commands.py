@@ -206,3 +206,14 @@ def test_the_smoke_experiment(command: Command, tmp_path: Path, grammar_cache: s
     record = results(tmp_path / "smoke")
     print(f"smoke: BLEU {record['bleu']:.2f}, perplexity {record['perplexity']:.2f}, {record['cost']}")
     assert record["perplexity"] < 60
+
+
+def test_a_refused_resume_leaves_the_run_as_it_is(command: Command, grammar_cache: str, tmp_path: Path) -> None:
+    assert command("train", *TINY, grammar_cache, "hydra.run.dir=run").status == 0
+    run = tmp_path / "run"
+    before = {path: path.read_bytes() for path in sorted(run.rglob("*")) if path.is_file() and path.suffix != ".log"}
+    done = command("train", "resume=run", "tokenizer.vocabulary_size=20")
+    assert done.status == 2
+    assert "which cannot go on with tokenizer.vocabulary_size=20" in done.err
+    after = {path: path.read_bytes() for path in sorted(run.rglob("*")) if path.is_file() and path.suffix != ".log"}
+    assert after == before

@@ -70,5 +70,7 @@ def check_settings(
             f"subset_seed: {subset_seed} with streaming, expected null: nobody knows how long a stream is, "
             "limit takes its first pairs"
         )
+    if not isinstance(streaming, bool):
+        raise ValueError(f"streaming: {streaming}, expected true or false")
     if alignment_base not in (0, 1):
         raise ValueError(f"alignment_base: {alignment_base}, expected 0 or 1, the number of a sentence's first word")

@@ -83,6 +83,7 @@ class WordTokenization(Tokenization):
 
     def __post_init__(self) -> None:
         _check_size(self.vocabulary_size, SYMBOLS, "the symbols")
+        _check_switches(self.lowercase, self.joint)
         if not isinstance(self.min_frequency, int) or self.min_frequency < 1:
             raise ValueError(f"min_frequency: {self.min_frequency}, expected 1 or more")
 
@@ -127,6 +128,7 @@ class PieceTokenization(Tokenization):
 
     def __post_init__(self) -> None:
         _check_size(self.vocabulary_size, _FIXED, "the symbols and the bytes")
+        _check_switches(self.lowercase, self.joint)
 
     @property
     def _room(self) -> int:
@@ -230,6 +232,12 @@ class FileTokenization(Tokenization):
 def _check_size(vocabulary_size: int, taken: Sequence[str], by: str) -> None:
     if not isinstance(vocabulary_size, int) or vocabulary_size <= len(taken):
         raise ValueError(f"vocabulary_size: {vocabulary_size}, expected more than {len(taken)} ({by} take these)")
+
+
+def _check_switches(lowercase: bool, joint: bool) -> None:
+    for name, value in (("lowercase", lowercase), ("joint", joint)):
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}: {value}, expected true or false")
 
 
 def _no_words() -> InputError:

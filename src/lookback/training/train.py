@@ -16,7 +16,7 @@ from lookback.errors import InputError
 from lookback.report import Run, length_chart, save_chart
 from lookback.search import LengthRule
 from lookback.training.alignment_snapshots import AlignmentSnapshots
-from lookback.training.build import build_data, build_module
+from lookback.training.build import build_data, build_module, plain
 from lookback.training.callbacks import Cost, LastValidation, PlainProgress, in_terminal
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.module import TranslationModule
@@ -34,6 +34,8 @@ def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
     Where the directory has a last checkpoint, training goes on from there, to the same numbers as without the stop.
     """
     run = RunDirectory(directory)
+    if run.last.is_file():  # before anything in the directory changes: a refusal leaves the run as it is
+        _check_same(run.checkpoint(run.last)["config"], plain(config), run)
     with run.recording():
         exit_code = 1
         try:
@@ -83,7 +85,6 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
         logger.log_hyperparams(module.config)
     if resumed:
         checkpoint = run.checkpoint(run.last)
-        _check_same(checkpoint["config"], module.config, run)
         metrics.resume(checkpoint["global_step"])
         print(f"going on from {run.last} (update {checkpoint['global_step']:,})", flush=True)
     torch.set_float32_matmul_precision(config.matmul_precision)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from lookback.data import Tokenizer
 from lookback.training.build import build_module
 from lookback.training.module import TranslationModule
 from lookback.training.run_directory import RunDirectory
+
+SIDES = ("encoder", "decoder")
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Trained:
             config.unknown_words = unknown_words
         source = Tokenizer.load(run.tokenizers / "source.json")
         # a joint tokenizer is one object: that is how the network knows to have one embedding
-        is_joint = instantiate(config.tokenizer).joint
+        source_table, target_table = (checkpoint["state_dict"].get(f"model.{side}.embedding.weight") for side in SIDES)
+        is_joint = source_table is not None and source_table.data_ptr() == target_table.data_ptr()
         target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
         # the corpus' own BLEU tokenizer is only known once a corpus is read; nothing here validates
         module = build_module(config, source, target, bleu_tokenize="none")

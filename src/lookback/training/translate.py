@@ -80,8 +80,8 @@ def read_stream() -> Iterator[str]:
 
 def as_available(lines: Iterable[str], size: int) -> Iterator[list[str]]:
     """Batches of up to ``size`` lines: those that are there already, so that nobody waits for a batch to fill."""
-    if size < 1:
-        raise InputError(f"batch_size={size}: expected 1 or more")
+    if not isinstance(size, int) or size < 1:
+        raise InputError(f"batch_size={size}: expected a whole number, 1 or more")
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=4 * size)
 
     def read() -> None:
