@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from lookback.data.corpus import SIDES
+
 if TYPE_CHECKING:
     from datasets import Dataset
 
 _Side = TypeVar("_Side")
 _Made = TypeVar("_Made")
-SIDES = ("source", "target")
 _ROWS = 50_000
 
 

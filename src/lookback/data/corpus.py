@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from datasets import Dataset, IterableDataset
 
 SPLITS = ("train", "validation", "test")
+SIDES = ("source", "target")
 
 
 @runtime_checkable

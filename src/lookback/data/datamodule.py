@@ -16,8 +16,8 @@ import tokenizers
 
 from lookback.data.batching import BATCH_UNITS, Batch, BucketBatchSampler
 from lookback.data.cache import kept
-from lookback.data.columns import SIDES, columns
-from lookback.data.corpus import SPLITS, Corpus
+from lookback.data.columns import columns
+from lookback.data.corpus import SIDES, SPLITS, Corpus
 from lookback.data.encoding import EncodedPairs, encode_arrays, encode_pairs
 from lookback.data.filtering import Limits, Selection
 from lookback.data.loading import BatchLoader, Loader

@@ -14,7 +14,8 @@ import torch
 
 from lookback.data.batching import Batch, Sentences
 from lookback.data.cache import kept
-from lookback.data.columns import SIDES, both, columns
+from lookback.data.columns import both, columns
+from lookback.data.corpus import SIDES
 from lookback.data.tokenizer import Tokenizer
 from lookback.symbols import BOS, EOS, UNK
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lookback.data.alignment import with_alignment
-from lookback.data.corpus import SPLITS, check_settings
+from lookback.data.corpus import SIDES, SPLITS, check_settings
 from lookback.data.lines import LONGEST_LINE
-from lookback.data.pairs import SIDES, kept_pairs, pair_features, subset, top
+from lookback.data.pairs import kept_pairs, pair_features, subset, top
 from lookback.data.records import check_records, csv_options, refuse_records
 from lookback.errors import InputError
 

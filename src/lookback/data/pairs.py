@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookback.data.cache import kept
+from lookback.data.corpus import SIDES
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from datasets import Dataset, Features, IterableDataset
 
-SIDES = ("source", "target")
 _FILE = "pairs.arrow"
 _FORMAT = 2  # of the files: raise it when what is read from the same text changes
 

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookback.data.batching import Batch, BucketBatchSampler
-from lookback.data.columns import SIDES, whole
+from lookback.data.columns import whole
+from lookback.data.corpus import SIDES
 from lookback.data.encoding import EncodedPairs
 from lookback.data.filtering import Limits
 from lookback.data.loading import Loader

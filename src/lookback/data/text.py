@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lookback.data.alignment import with_alignment
-from lookback.data.corpus import SPLITS, check_settings
+from lookback.data.corpus import SIDES, SPLITS, check_settings
 from lookback.data.lines import check_file, read_blocks
-from lookback.data.pairs import SIDES, kept_pairs, stream_pairs, subset, top
+from lookback.data.pairs import kept_pairs, stream_pairs, subset, top
 from lookback.errors import InputError
 
 if TYPE_CHECKING:
