@@ -16,6 +16,7 @@ from lookback.report.difference_table import arm_rows, arm_table, difference_row
 from lookback.report.differences import differing, query_states, value
 from lookback.report.headline import FEW, headline
 from lookback.report.length_chart import length_chart
+from lookback.report.page.group import Group
 from lookback.report.runs import Run, is_run
 from lookback.report.table import Row, cost_table, rows, score_table, write_csv
 
@@ -45,11 +46,6 @@ def compare(
         raise InputError(f"baseline={baseline}: no run has this attention; expected one of {', '.join(known)}")
     out, console = Path(out), console or Console()
     groups = _groups(runs)
-    unscored = [run for run in runs if run.results is None]
-    if len(groups) > 1 and unscored:
-        groups.append(unscored)
-    elif len(groups) <= 1:  # one table shows them all
-        groups = [list(runs)]
     tables = [rows(group, number, out) for number, group in enumerate(groups, 1)]
     older = _older_files(out, tables)
     found = [evidence(group, baseline) for group in groups]
@@ -90,13 +86,24 @@ def comparison_directory(entries: Sequence[Path | str]) -> Path:
     return Path("comparisons") / datetime.now().strftime("%Y-%m-%d-%H-%M-%S.%f")
 
 
+def report_groups(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list[Group]:
+    """`runs` as the page shows them, their paths as seen from `out`."""
+    return [
+        Group(number, group, rows(group, number, out), evidence(group, baseline))
+        for number, group in enumerate(_groups(runs), 1)
+    ]
+
+
 def _groups(runs: Sequence[Run]) -> list[list[Run]]:
-    """Scored runs that may be ranked together, largest group first."""
+    """Scored runs that may be ranked together, largest group first; the others by themselves, or in the one group."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         if run.results:
             groups.setdefault((run.results["signature"], run.results["data_fingerprint"]), []).append(run)
-    return sorted(groups.values(), key=len, reverse=True)
+    if len(groups) <= 1:  # one table shows them all
+        return [list(runs)]
+    unscored = [run for run in runs if run.results is None]
+    return sorted(groups.values(), key=len, reverse=True) + ([unscored] if unscored else [])
 
 
 def _print_group(

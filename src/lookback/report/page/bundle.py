@@ -1,0 +1,29 @@
+"""Vega, Vega-Lite and vega-embed in one script, from vl-convert: nothing is fetched."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import vl_convert
+
+from lookback.evaluation import atomic_write
+
+
+@cache
+def vega_bundle() -> str:
+    """The script that defines `vegaEmbed` and `vega`, 0.9 MB.
+
+    vl-convert takes some four seconds to make it, so that it is kept in the user's cache, a file a version.
+    """
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    path = root / "lookback" / f"vega-embed-{vl_convert.__version__}.js"
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        script = vl_convert.javascript_bundle()
+    try:
+        with atomic_write(path) as file:
+            file.write(script.encode())
+    except OSError:  # a cache is a convenience
+        pass
+    return script

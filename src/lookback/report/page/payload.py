@@ -1,0 +1,15 @@
+"""Data inside the page: compressed JSON in text, which a parser of HTML reads as nothing else."""
+
+import base64
+import gzip
+import json
+from typing import Any
+
+
+def packed(value: Any) -> str:
+    """`value` as base64 of gzip of JSON, the same text every time; `payload(id)` of payload.js reads it back.
+
+    Raises `ValueError` for NaN and infinity, which JSON lacks.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "surrogatepass"), mtime=0)).decode()
