@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.evaluation.diagnostics import Diagnostics, diagnose, mean_diagnostics
+from lookback.evaluation.diagnostics import Diagnostics, diagnose
 
 SIZES = st.integers(0, 6)
 
@@ -110,12 +110,6 @@ def test_the_sources_end_mark_is_a_place_but_no_word() -> None:
 def test_short_sentences_have_what_is_defined(target: int, source: int, absent: list[str]) -> None:
     found = diagnose(np.full((target + 1, source + 1), 1 / (source + 1)))
     assert [name for name, value in found._asdict().items() if value is None] == absent
-
-
-def test_the_mean_is_over_the_sentences_that_have_a_number() -> None:
-    short, long_ = Diagnostics(1.0, 0.5, 1.0, None, None), Diagnostics(2.0, 0.7, 0.5, 0.25, None)
-    assert mean_diagnostics([short, long_]) == Diagnostics(1.5, pytest.approx(0.6), 0.75, 0.25, None)
-    assert mean_diagnostics([]) == Diagnostics(None, None, None, None, None)
 
 
 def test_weights_without_end_marks_are_refused() -> None:

@@ -1,6 +1,5 @@
 """What kind of look back an attention takes: numbers that need no gold alignment."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from lookback.evaluation.word_alignment import links
 
 
 class Diagnostics(NamedTuple):
-    """How one sentence, or the mean of many, looks back. None where a sentence is too short to say.
+    """How one sentence looks back; None where it is too short to say.
 
     Attributes:
         entropy: −Σ_i α_ji ln α_ji in nats, mean over target words j: 0 is a look at one place, ln(places) at all alike.
@@ -62,12 +61,6 @@ def diagnose(weights: NDArray[np.floating]) -> Diagnostics:
     )
 
 
-def mean_diagnostics(sentences: Iterable[Diagnostics]) -> Diagnostics:
-    """Of many sentences: each number is the mean over those that have it, None where none has."""
-    columns = list(zip(*sentences, strict=True)) or [()] * len(Diagnostics._fields)
-    return Diagnostics(*(_mean([value for value in column if value is not None]) for column in columns))
-
-
 def _monotonicity(words: NDArray[np.float64]) -> float | None:
     looked_at = np.array([i for i, _ in links(words)], dtype=np.int64)
     return float((np.diff(looked_at) >= 0).mean()) if len(looked_at) > 1 else None
@@ -82,7 +75,3 @@ def _diagonality(words: NDArray[np.float64]) -> float | None:
     distance = np.abs(down[:, None] - right)
     looking = sums > 0
     return 1 - float(((words * distance).sum(axis=1)[looking] / sums[looking]).mean())
-
-
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
