@@ -10,7 +10,7 @@ from lookback.training.build import build_module
 from lookback.training.module import TranslationModule
 from lookback.training.run_directory import RunDirectory
 
-_HALVES = ("encoder", "decoder")
+_PARTS = ("encoder", "decoder")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Trained:
             config.unknown_words = unknown_words
         source = Tokenizer.load(run.tokenizers / "source.json")
         # a joint tokenizer is one object: that is how the network knows to have one embedding
-        source_table, target_table = (checkpoint["state_dict"].get(f"model.{half}.embedding.weight") for half in _HALVES)
+        source_table, target_table = (checkpoint["state_dict"].get(f"model.{part}.embedding.weight") for part in _PARTS)
         is_joint = source_table is not None and source_table.data_ptr() == target_table.data_ptr()
         target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
         # the corpus' own BLEU tokenizer is only known once a corpus is read; nothing here validates
