@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from lookback.evaluation import bleu, sentence_statistics, signature
+from lookback.errors import InputError
+from lookback.evaluation import bleu, sentence_statistics, signature, signature_tokenizer
 
 words = st.sampled_from(["the", "house", "see", "not", "le", ".", "l'", "un-", "3,5"])
 text = st.lists(words, max_size=9).map(" ".join)
@@ -68,6 +69,17 @@ def test_scores_over_leading_axes_are_the_scores_one_by_one():
 def test_signature_is_sacrebleus():
     assert signature("13a").startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert "eff:yes|tok:none" in signature("none", effective_order=True)
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "none", "intl", "char"])
+def test_the_tokenizer_is_read_from_the_signature(tokenize):
+    assert signature_tokenizer(signature(tokenize)) == tokenize
+
+
+@pytest.mark.parametrize("broken", ["", "nrefs:1|case:mixed", "nrefs:1|tok:13b|smooth:exp"])
+def test_a_signature_without_a_known_tokenizer_is_refused(broken):
+    with pytest.raises(InputError, match="expected sacrebleu's, with tok:"):
+        signature_tokenizer(broken)
 
 
 def test_unequal_numbers_of_sentences_and_unknown_tokenizers_are_refused():

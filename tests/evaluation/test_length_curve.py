@@ -2,10 +2,24 @@
 
 import random
 
+import numpy as np
 import pytest
-from sacrebleu.metrics import BLEU
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU, CHRF, TER
 
-from lookback.evaluation import BOUNDS, Prediction, Segments, half_length, label, length_curve, midpoint, retention
+from lookback.evaluation import (
+    BOUNDS,
+    Prediction,
+    Segments,
+    equal_count_bounds,
+    half_length,
+    label,
+    length_curve,
+    midpoint,
+    retention,
+)
+from lookback.evaluation.length_curve import cut
 
 VOCABULARY = [f"w{index}" for index in range(50)]
 
@@ -34,6 +48,8 @@ def test_every_bucket_equals_sacrebleu_on_its_sentences():
         assert bucket["n"] == len(inside)
         assert bucket["bleu"] == pytest.approx(expected.score, abs=1e-9)
         assert bucket["bleu_no_bp"] == pytest.approx(expected.score / expected.bp, abs=1e-9)
+        assert bucket["chrf"] == pytest.approx(CHRF().corpus_score(hypotheses, [references]).score, abs=1e-9)
+        assert bucket["ter"] == pytest.approx(TER().corpus_score(hypotheses, [references]).score, abs=1e-9)
         assert bucket["length_ratio"] == pytest.approx(expected.ratio)
         assert bucket["truncated"] == sum(p.truncated for p in inside)
         assert bucket["ci"][0] < bucket["bleu"] < bucket["ci"][1]
@@ -52,7 +68,7 @@ def test_bounds_are_inclusive_and_empty_buckets_are_kept():
     segments = Segments.of(fabricate([10, 11, 60, 61, 200], error=0), "none")
     assert [bucket["n"] for bucket in length_curve(segments, resamples=1)] == [1, 1, 0, 0, 0, 1, 2]
     empty = length_curve(segments, resamples=1)[2]
-    scores = ("bleu", "ci", "bleu_no_bp", "length_ratio")
+    scores = ("bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio")
     assert empty == {"lo": 21, "hi": 30, "n": 0, "truncated": 0} | dict.fromkeys(scores)
     assert [(b["lo"], b["hi"], b["n"]) for b in length_curve(segments, bounds=[60], resamples=1)] == [
         (1, 60, 3),
@@ -69,6 +85,38 @@ def test_perfect_short_sentences_empty_outputs_and_empty_sources():
     assert (second["n"], second["bleu"], second["ci"], second["length_ratio"]) == (1, 0.0, [0.0, 0.0], 0.0)
     assert sum(bucket["n"] for bucket in rest) == 0
     assert all(bucket["n"] == 0 for bucket in length_curve(Segments.of([], "none")))
+
+
+@given(st.lists(st.integers(0, 40), max_size=120), st.integers(1, 8))
+def test_equal_count_bounds_share_the_sentences_out_as_evenly_as_lengths_allow(lengths, buckets):
+    source_length = np.array(lengths, dtype=np.int64)
+    bounds = equal_count_bounds(source_length, buckets)
+    assert bounds == equal_count_bounds(source_length[::-1], buckets)
+    assert len(bounds) <= buckets
+    parts = cut(source_length, bounds, closed=True)
+    counted = [length for length in lengths if length]
+    assert sum(len(chosen) for _, chosen in parts) == len(counted)
+    if counted:
+        assert (parts[0][0]["lo"], parts[-1][0]["hi"]) == (min(counted), max(counted))
+        most = max(counted.count(length) for length in counted)
+        for bucket, chosen in parts:
+            assert 0 < len(chosen) < len(counted) / buckets + most + 1
+            inside = [length for length in counted if bucket["lo"] <= length <= bucket["hi"]]
+            assert len(inside) == len(chosen)
+
+
+def test_equal_counts_are_equal_where_no_length_repeats():
+    parts = cut(lengths := np.arange(3, 33), equal_count_bounds(lengths), closed=True)
+    assert [(bucket["lo"], bucket["hi"], len(chosen)) for bucket, chosen in parts] == [
+        (3, 7, 5),
+        (8, 12, 5),
+        (13, 17, 5),
+        (18, 22, 5),
+        (23, 27, 5),
+        (28, 32, 5),
+    ]
+    assert equal_count_bounds(np.array([], dtype=np.int64)) == ()
+    assert cut(np.array([0]), (), closed=True) == []
 
 
 @pytest.mark.parametrize("bounds", [[], [0, 10], [10, 10], [20, 10]])

@@ -2,13 +2,25 @@
 
 import json
 import math
+import random
 import time
 
 import pytest
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from lookback.errors import InputError
-from lookback.evaluation import SCHEMA, Prediction, Segments, check_results, read_results, results, write_json
+from lookback.evaluation import (
+    BUCKET,
+    SCHEMA,
+    Prediction,
+    Resamples,
+    Segments,
+    check_results,
+    length_curve,
+    read_results,
+    results,
+    write_json,
+)
 
 COST = {
     "parameters": 10,
@@ -37,7 +49,20 @@ PREDICTIONS = [
 ]
 
 
-def score(predictions=PREDICTIONS, tokenize="none", perplexity=3.5, cost=COST, segments=None):
+LINKS = {"aer": 0.25, "precision": 0.7, "recall": 0.8}
+AER = {"sentences": 2, "shift_0": LINKS, "shift_-1": dict.fromkeys(LINKS)}
+SIGHT = {"entropy": 0.5, "sharpness": 0.6, "coverage": 0.7, "monotonicity": 0.8, "diagonality": 0.9}
+
+
+def score(
+    predictions=PREDICTIONS,
+    tokenize="none",
+    perplexity=3.5,
+    cost=COST,
+    segments=None,
+    aer=AER,
+    attention_by_length=None,
+):
     return results(
         predictions,
         tokenize,
@@ -45,6 +70,8 @@ def score(predictions=PREDICTIONS, tokenize="none", perplexity=3.5, cost=COST, s
         seed=1,
         data="grammar",
         perplexity=perplexity,
+        aer=aer,
+        attention_by_length=attention_by_length,
         cost=cost,
         training_data=TRAINING_DATA,
         versions={"python": "3.11"},
@@ -60,7 +87,7 @@ def test_scores_are_sacrebleus():
     expected = BLEU(tokenize="13a")
     assert record["bleu"] == pytest.approx(expected.corpus_score(hypotheses, references).score, abs=1e-9)
     assert record["signature"] == str(expected.get_signature())
-    assert record["chrf"] == CHRF().corpus_score(hypotheses, references).score
+    assert record["chrf"] == pytest.approx(CHRF().corpus_score(hypotheses, references).score, abs=1e-9)
     assert record["ter"] == pytest.approx(TER().corpus_score(hypotheses, references).score)
     assert record["length_ratio"] == pytest.approx(9 / 10)
     assert record["truncated"] == 1
@@ -69,9 +96,49 @@ def test_scores_are_sacrebleus():
     assert record["training_data"] == TRAINING_DATA
 
 
+def test_curves_and_their_summaries_are_those_of_the_segments():
+    chance = random.Random(0)
+    words = [f"w{index}" for index in range(30)]
+    predictions = []
+    for index in range(240):
+        source = chance.choices(words, k=5 + 10 * (index % 4))
+        output = [word if chance.random() > 0.02 * len(source) else "?" for word in source]
+        predictions.append(
+            Prediction(index, " ".join(source), " ".join(source), " ".join(output), -1.0, len(source), False)
+        )
+    record, segments = score(predictions), Segments.of(predictions, "none")
+    assert record["by_length"] == length_curve(segments)
+    assert record["by_equal_count"] == length_curve(segments, (5, 15, 25, 35), closed=True)
+    assert [(bucket["lo"], bucket["hi"], bucket["n"]) for bucket in record["by_equal_count"]] == [
+        (5, 5, 60),
+        (6, 15, 60),
+        (16, 25, 60),
+        (26, 35, 60),
+    ]
+    arm = Resamples([segments]).arm([0])
+    for key in ("half_length", "half_length_ci", "retention", "retention_ci"):
+        assert record[key] == arm[key]
+    assert record["retention_ci"][0] < record["retention"] < record["retention_ci"][1] < 1
+    assert record["half_length_ci"][0] < record["half_length"]
+
+
+def test_attention_is_described_as_given_and_checked():
+    assert score()["aer"] == AER
+    rows = [{"lo": 1, "hi": 10, "n": 2, **SIGHT}, {"lo": 11, "hi": None, "n": 0, **dict.fromkeys(SIGHT)}]
+    assert score(attention_by_length=rows)["attention_by_length"] == rows
+    assert (score(aer=None)["aer"], score()["attention_by_length"]) == (None, None)
+    with pytest.raises(InputError, match=r"attention_by_length\[0\]: no key 'sharpness'"):
+        score(attention_by_length=[{key: value for key, value in rows[0].items() if key != "sharpness"}])
+    with pytest.raises(InputError, match=r"aer: shift_-1: unknown key 'are'; did you mean 'aer'"):
+        score(aer={**AER, "shift_-1": {**LINKS, "are": 1.0}})
+    with pytest.raises(InputError, match=r"aer: no key 'sentences'"):
+        score(aer={key: value for key, value in AER.items() if key != "sentences"})
+
+
 def test_has_every_field_and_survives_json(tmp_path):
     record = score()
     assert list(record) == list(SCHEMA)
+    assert set(record["by_length"][0]) == set(record["by_equal_count"][0]) == set(BUCKET)
     write_json(tmp_path / "results.json", record)
     assert read_results(tmp_path / "results.json") == record
     assert score(segments=Segments.of(PREDICTIONS, "none")) == record
@@ -80,7 +147,9 @@ def test_has_every_field_and_survives_json(tmp_path):
 def test_a_diverged_or_empty_run_is_described_with_nulls():
     assert score(perplexity=math.inf)["perplexity"] is None
     empty = score(predictions=[])
-    assert [empty[key] for key in ("bleu", "chrf", "ter", "length_ratio", "half_length")] == [None] * 5
+    scores = ("bleu", "chrf", "ter", "length_ratio", "half_length", "half_length_ci", "retention_ci")
+    assert [empty[key] for key in scores] == [None] * len(scores)
+    assert empty["by_equal_count"] == []
     assert "eff:no" in empty["signature"]
     silent = score([Prediction(0, "a b c d", "x y z w", "", -1.0, 4, False)])
     assert (silent["bleu"], silent["length_ratio"], silent["ter"]) == (0.0, 0.0, 100.0)
@@ -107,7 +176,7 @@ def test_scoring_is_quick_where_translations_are_long_and_bad():
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
         (lambda record: record.update(seed=None), "seed=None, expected int"),
-        (lambda record: record.update(schema=3), "schema 3; this version of lookback reads 2"),
+        (lambda record: record.update(schema=4), "schema 4; this version of lookback reads 3"),
         (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
         (
@@ -130,19 +199,43 @@ def test_an_unknown_cost_is_refused_when_the_results_are_made():
         score(cost={**COST, "update": 3})
 
 
-def test_a_file_of_version_1_is_read_with_null_for_what_it_does_not_hold(tmp_path):
-    record = score()
-    old = {key: value for key, value in record.items() if key != "training_data"}
+NEW_IN_3 = ("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length")
+
+
+def version_2(record):
+    curve = [{key: bucket[key] for key in bucket if key not in ("chrf", "ter")} for bucket in record["by_length"]]
+    kept = {key: value for key, value in record.items() if key not in NEW_IN_3}
+    return kept | {"schema": 2, "by_length": curve, "aer": None}
+
+
+def version_1(record):
     cost = {key: value for key, value in COST.items() if key != "waiting"}
-    write_json(tmp_path / "results.json", old | {"schema": 1, "cost": cost})
+    kept = {key: value for key, value in version_2(record).items() if key != "training_data"}
+    return kept | {"schema": 1, "cost": cost}
+
+
+@pytest.mark.parametrize("old", [version_1, version_2])
+def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hold(tmp_path, old):
+    record = score()
+    write_json(tmp_path / "results.json", old(record))
     found = read_results(tmp_path / "results.json")
-    assert found["schema"] == 2
-    assert set(found["training_data"].values()) == {None}
-    assert set(found["training_data"]) == set(TRAINING_DATA)
-    assert found["cost"] == cost | {"waiting": None}
-    assert {key: value for key, value in found.items() if key not in ("schema", "training_data", "cost")} == {
-        key: value for key, value in old.items() if key not in ("schema", "cost")
+    assert found["schema"] == 3
+    assert {found[key] for key in NEW_IN_3} == {None}
+    assert [{**bucket, "chrf": None, "ter": None} for bucket in record["by_length"]] == found["by_length"]
+    first = old is version_1
+    assert found["training_data"] == (dict.fromkeys(TRAINING_DATA) if first else TRAINING_DATA)
+    assert found["cost"] == (COST | {"waiting": None} if first else COST)
+    changed = {"schema", "by_length", "training_data", "cost", "aer", *NEW_IN_3}
+    assert {key: found[key] for key in SCHEMA if key not in changed} == {
+        key: record[key] for key in SCHEMA if key not in changed
     }
+
+
+@pytest.mark.parametrize("by_length", [None, 3, [3]])
+def test_an_old_file_that_is_broken_is_refused_by_its_key(tmp_path, by_length):
+    write_json(tmp_path / "results.json", version_2(score()) | {"by_length": by_length})
+    with pytest.raises(InputError, match=r"by_length"):
+        read_results(tmp_path / "results.json")
 
 
 def test_unreadable_files_are_named(tmp_path):

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from lookback.errors import InputError
-from lookback.evaluation import Prediction, Segments, sentence_statistics
+from lookback.evaluation import (
+    MissingCounts,
+    Prediction,
+    Segments,
+    chrf_statistics,
+    sentence_statistics,
+    ter_statistics,
+)
 
 PREDICTIONS = [
     Prediction(0, "a b c", "x y z w", "x y z", -1.0, 3, False),
@@ -22,6 +29,8 @@ def test_counts_words_and_bleu_statistics():
     assert segments.hypothesis_length.tolist() == [3, 0]
     assert segments.truncated.tolist() == [False, True]
     assert (segments.bleu_statistics == sentence_statistics(["x y z", ""], ["x y z w", "x"], "none")).all()
+    assert (segments.chrf_statistics == chrf_statistics(["x y z", ""], ["x y z w", "x"])).all()
+    assert (segments.ter_statistics == ter_statistics(["x y z", ""], ["x y z w", "x"])).all()
     assert segments[segments.truncated].source_length.tolist() == [1]
 
 
@@ -40,7 +49,7 @@ def test_what_is_no_segments_file_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match=r"absent.npz.*expected a segments.npz"):
         Segments.load(tmp_path / "absent.npz")
     np.savez(tmp_path / "other.npz", source_length=np.zeros(2))
-    with pytest.raises(InputError, match=r"other.npz.*reference_length"):
+    with pytest.raises(MissingCounts, match=r"other.npz: no reference_length, .*ter_statistics; expected"):
         Segments.load(tmp_path / "other.npz")
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04broken")
     with pytest.raises(InputError, match=r"broken.npz"):
@@ -56,4 +65,6 @@ def test_arrays_of_different_lengths_are_refused():
             segments.hypothesis_length,
             segments.truncated[:1],
             segments.bleu_statistics,
+            segments.chrf_statistics,
+            segments.ter_statistics,
         )

@@ -33,6 +33,8 @@ def system(quality, lengths, seed: int) -> Segments:
         hypothesis_length=lengths,
         truncated=np.zeros(len(lengths), dtype=bool),
         bleu_statistics=np.concatenate([found, totals, lengths[:, None], lengths[:, None]], axis=1),
+        chrf_statistics=np.concatenate([np.repeat(lengths[:, None], 17, axis=1), found[:, :1]], axis=1),
+        ter_statistics=np.stack([lengths - found[:, 0], lengths], axis=1),
     )
 
 

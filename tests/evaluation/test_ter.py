@@ -2,14 +2,19 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import TER
 
-from lookback.evaluation import ter
+from lookback.evaluation import ter, ter_statistics
 
 words = st.lists(st.sampled_from(list("abcdefg")), max_size=14)
+
+
+def corpus_ter(hypotheses, references):
+    return float(ter(ter_statistics(hypotheses, references).sum(axis=0)))
 
 
 def sacrebleu_ter(hypotheses, references):
@@ -19,7 +24,16 @@ def sacrebleu_ter(hypotheses, references):
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=4))
 def test_equals_sacrebleu_on_any_words(pairs):
     hypotheses, references = [" ".join(pair[0]) for pair in pairs], [" ".join(pair[1]) for pair in pairs]
-    assert ter(hypotheses, references) == sacrebleu_ter(hypotheses, references)
+    assert corpus_ter(hypotheses, references) == sacrebleu_ter(hypotheses, references)
+
+
+anything = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=30)
+
+
+@given(st.lists(st.tuples(anything, anything), min_size=1, max_size=6))
+def test_equals_sacrebleu_on_any_unicode(pairs):
+    hypotheses, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    assert corpus_ter(hypotheses, references) == sacrebleu_ter(hypotheses, references)
 
 
 @settings(max_examples=15, deadline=None)
@@ -28,23 +42,30 @@ def test_equals_sacrebleu_on_long_bad_translations(randomness: random.Random, ex
     vocabulary = [f"w{index}" for index in range(60)]
     reference = " ".join(randomness.choices(vocabulary, k=expected))
     hypothesis = " ".join(randomness.choices(vocabulary, k=written))
-    assert ter([hypothesis], [reference]) == sacrebleu_ter([hypothesis], [reference])
+    assert corpus_ter([hypothesis], [reference]) == sacrebleu_ter([hypothesis], [reference])
 
 
 @pytest.mark.parametrize(("block", "tail"), [(27, 3), (30, 30), (26, 12)])
 def test_equals_sacrebleu_where_the_cheapest_path_leaves_its_band(block: int, tail: int):
     moved, stays = [f"m{index}" for index in range(block)], [f"s{index}" for index in range(tail)]
     hypothesis, reference = " ".join(moved + stays), " ".join(stays + moved)
-    assert ter([hypothesis], [reference]) == sacrebleu_ter([hypothesis], [reference])
+    assert corpus_ter([hypothesis], [reference]) == sacrebleu_ter([hypothesis], [reference])
 
 
 def test_empty_sides():
-    assert ter([], []) is None
-    assert ter(["", ""], ["", ""]) == 0.0
-    assert ter(["a b"], [""]) == 100.0
-    assert ter([""], ["a b"]) == 100.0
+    assert ter_statistics([], []).shape == (0, 2)
+    assert corpus_ter(["", ""], ["", ""]) == 0.0
+    assert corpus_ter(["a b"], [""]) == 100.0
+    assert corpus_ter([""], ["a b"]) == 100.0
+
+
+def test_columns_and_leading_axes():
+    rows = ter_statistics(["A b d c", "x", ""], ["a b c d e", "", ""])
+    assert rows.tolist() == [[2, 5], [1, 0], [0, 0]]  # a shift and an insertion; case is no difference
+    assert ter(rows[:, None]).tolist() == [[40.0], [100.0], [0.0]]
+    assert np.isscalar(ter(rows.sum(axis=0)))
 
 
 def test_unequal_numbers_of_sentences_are_refused():
     with pytest.raises(ValueError, match="1 hypotheses for 0 references"):
-        ter(["a"], [])
+        ter_statistics(["a"], [])

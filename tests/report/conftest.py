@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lookback.evaluation import TRAINING_DATA, Prediction, Segments, results, write_json
+from lookback.evaluation import TRAINING_DATA, Prediction, Segments, results, write_json, write_predictions
 
 VOCABULARY = [f"w{index}" for index in range(200)]
 COST = {
@@ -62,6 +62,7 @@ def fabricate(
             texts = " ".join(reference), " ".join(reference), " ".join(hypothesis)
             predictions.append(Prediction(index, *texts, -0.5, length, False))
         segments = Segments.of(predictions, tokenize)
+        write_predictions(directory / "test" / "predictions.jsonl", predictions)
         segments.save(directory / "test" / "segments.npz")
         record = results(
             predictions,
@@ -71,6 +72,8 @@ def fabricate(
             seed=seed,
             data="grammar",
             perplexity=1.5,
+            aer=None,
+            attention_by_length=None,
             cost=COST,
             training_data=dict.fromkeys(TRAINING_DATA),
             versions={},

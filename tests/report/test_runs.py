@@ -1,10 +1,13 @@
 """Run directories are read whole, or refused with the file's name."""
 
 import json
+from dataclasses import fields
 
+import numpy as np
 import pytest
 
 from lookback.errors import InputError
+from lookback.evaluation import Segments
 from lookback.report import read_run, read_runs
 from lookback.report.runs import training_limit
 
@@ -68,6 +71,22 @@ def test_what_is_no_run_is_refused(tmp_path):
 
 def test_results_of_a_newer_schema_are_refused(make_run):
     path = make_run("a") / "test" / "results.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 3}))
-    with pytest.raises(InputError, match="schema 3"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 4}))
+    with pytest.raises(InputError, match="schema 4"):
         read_runs([path.parent.parent])
+
+
+def test_segments_of_an_earlier_version_are_counted_again_from_the_predictions(make_run):
+    run = read_run(make_run("a", lengths=range(1, 12), tokenize="13a"))
+    expected, path = run.segments(), run.directory / "test" / "segments.npz"
+    with np.load(path) as arrays:
+        old = {name: arrays[name] for name in arrays if name not in ("chrf_statistics", "ter_statistics")}
+    np.savez(path, **old)
+    found = run.segments()
+    for field in fields(Segments):
+        assert (getattr(found, field.name) == getattr(expected, field.name)).all()
+    (run.directory / "test" / "predictions.jsonl").unlink()
+    with pytest.raises(InputError, match=r"segments.npz: no chrf_statistics, ter_statistics; expected"):
+        run.segments()
+    path.unlink()
+    assert run.segments() is None

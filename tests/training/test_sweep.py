@@ -25,6 +25,8 @@ def leave_run(directory, attention, status="finished", reason=None):
             seed=1,
             data="grammar",
             perplexity=1.0,
+            aer=None,
+            attention_by_length=None,
             cost=cost,
             training_data=dict.fromkeys(TRAINING_DATA),
             versions={},

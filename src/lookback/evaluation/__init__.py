@@ -1,17 +1,48 @@
 """Numbers: what a test set's translations are worth, by sentence length. Plain numpy and sacrebleu."""
 
-from lookback.evaluation.bleu import bleu, sentence_statistics, signature
+from lookback.evaluation.alignment_quality import (
+    SHIFTS,
+    SYMMETRISATIONS,
+    LinkCounts,
+    count_links,
+    shifted_links,
+    symmetrise,
+)
+from lookback.evaluation.bleu import bleu, sentence_statistics, signature, signature_tokenizer
+from lookback.evaluation.chrf import chrf, chrf_statistics
+from lookback.evaluation.diagnostics import Diagnostics, diagnose
 from lookback.evaluation.files import atomic_write, write_json
-from lookback.evaluation.length_curve import BOUNDS, ENOUGH, half_length, label, length_curve, midpoint, retention
+from lookback.evaluation.length_curve import (
+    BOUNDS,
+    ENOUGH,
+    equal_count_bounds,
+    half_length,
+    label,
+    length_curve,
+    midpoint,
+    retention,
+)
 from lookback.evaluation.predictions import Prediction, read_predictions, write_predictions
 from lookback.evaluation.resampling import RESAMPLES, resample
-from lookback.evaluation.results import BUCKET, COST, SCHEMA, TRAINING_DATA, check_results, read_results, results
-from lookback.evaluation.segments import Segments
+from lookback.evaluation.results import (
+    AER,
+    ATTENTION,
+    BUCKET,
+    COST,
+    SCHEMA,
+    TRAINING_DATA,
+    check_results,
+    read_results,
+    results,
+)
+from lookback.evaluation.segments import MissingCounts, Segments
 from lookback.evaluation.significance import LEVEL, Difference, Resamples, holm
-from lookback.evaluation.ter import ter
+from lookback.evaluation.ter import ter, ter_statistics
 from lookback.evaluation.word_alignment import links, merge_to_words
 
 __all__ = [
+    "AER",
+    "ATTENTION",
     "BOUNDS",
     "BUCKET",
     "COST",
@@ -19,14 +50,24 @@ __all__ = [
     "LEVEL",
     "RESAMPLES",
     "SCHEMA",
+    "SHIFTS",
+    "SYMMETRISATIONS",
     "TRAINING_DATA",
+    "Diagnostics",
     "Difference",
+    "LinkCounts",
+    "MissingCounts",
     "Prediction",
     "Resamples",
     "Segments",
     "atomic_write",
     "bleu",
     "check_results",
+    "chrf",
+    "chrf_statistics",
+    "count_links",
+    "diagnose",
+    "equal_count_bounds",
     "half_length",
     "holm",
     "label",
@@ -40,8 +81,12 @@ __all__ = [
     "results",
     "retention",
     "sentence_statistics",
+    "shifted_links",
     "signature",
+    "signature_tokenizer",
+    "symmetrise",
     "ter",
+    "ter_statistics",
     "write_json",
     "write_predictions",
 ]

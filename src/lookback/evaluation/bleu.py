@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sacrebleu.metrics import BLEU
 
+from lookback.errors import InputError
+
 ORDERS = 4
 CORRECT = slice(0, ORDERS)
 TOTAL = slice(ORDERS, 2 * ORDERS)
@@ -72,6 +74,17 @@ def signature(tokenize: str, effective_order: bool = False) -> str:
     metric = _metric(tokenize, effective_order)
     metric.corpus_score(["a"], [["a"]])  # sacrebleu knows the number of references only after a score
     return str(metric.get_signature())
+
+
+def signature_tokenizer(signature: str) -> str:
+    """The `tokenize` that a signature names: `nrefs:1|case:mixed|eff:no|tok:13a|…` gives 13a.
+
+    Raises `InputError` for a signature that names none that sacrebleu has.
+    """
+    named = [part.removeprefix("tok:") for part in signature.split("|") if part.startswith("tok:")]
+    if len(named) != 1 or named[0] not in BLEU.TOKENIZERS:
+        raise InputError(f"signature {signature!r}: expected sacrebleu's, with tok:{' or tok:'.join(BLEU.TOKENIZERS)}")
+    return named[0]
 
 
 def _metric(tokenize: str, effective_order: bool) -> Any:

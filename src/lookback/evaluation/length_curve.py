@@ -1,4 +1,4 @@
-"""BLEU against source length, the curve that the whole project is about.
+"""Scores against source length, the curve that the whole project is about.
 
 Buckets are cut by the words of the raw source, a property of the test set alone: neither a system's own subwords nor
 the length of the reference (a biased axis) moves a sentence into another bucket.
@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu
+from lookback.evaluation.chrf import chrf
 from lookback.evaluation.resampling import RESAMPLES, interval, resample
 from lookback.evaluation.segments import Segments
+from lookback.evaluation.ter import ter
 
 Bucket = dict[str, Any]
 
@@ -23,36 +25,64 @@ ENOUGH = 50
 
 
 def length_curve(
-    segments: Segments, bounds: Sequence[int] = BOUNDS, resamples: int = RESAMPLES, seed: int = 0
+    segments: Segments,
+    bounds: Sequence[int] = BOUNDS,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    *,
+    closed: bool = False,
 ) -> list[Bucket]:
-    """Score each bucket of source lengths: corpus BLEU inside the bucket, never a mean of sentence scores.
+    """Score each bucket of source lengths: corpus scores inside the bucket, never a mean of sentence scores.
 
-    `bounds` are the buckets' last lengths, rising; one open bucket follows: 10, 20 gives 1-10, 11-20, >20. Every bucket
-    is in the result, an empty one with n = 0 and null scores, so that all runs share one axis. A source without words
-    is in no bucket.
+    `bounds` and `closed` are those of `cut`. Every bucket is in the result, an empty one with n = 0 and null scores, so
+    that all runs share one axis.
 
-    A bucket is `{"lo", "hi", "n", "bleu", "ci", "bleu_no_bp", "length_ratio", "truncated"}`: `hi` is None for the open
-    one; `bleu` 0..100, over the n-gram orders that the bucket has (equal to sacrebleu's corpus BLEU wherever that is
-    defined, 100 for perfect sentences of three words); `ci` the percentile interval [2.5 %, 97.5 %] of `resamples`
-    bootstrap resamples of full size; `bleu_no_bp` without brevity penalty; `length_ratio` hypothesis over reference
-    tokens; `truncated` a count of sentences.
+    A bucket is `{"lo", "hi", "n", "bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio", "truncated"}`: `hi` is
+    None for an open one; `bleu` 0..100, over the n-gram orders that the bucket has (equal to sacrebleu's corpus BLEU
+    wherever that is defined, 100 for perfect sentences of three words); `ci` the percentile interval [2.5 %, 97.5 %] of
+    `resamples` bootstrap resamples of full size; `bleu_no_bp` without brevity penalty; `chrf` and `ter` sacrebleu's
+    corpus chrF2 and TER; `length_ratio` hypothesis over reference tokens; `truncated` a count of sentences.
     """
     return [
         {**bucket, **_scores(segments[chosen], resamples, (seed, bucket["lo"]))}
-        for bucket, chosen in cut(segments.source_length, bounds)
+        for bucket, chosen in cut(segments.source_length, bounds, closed=closed)
     ]
 
 
-def cut(source_length: NDArray[np.int64], bounds: Sequence[int] = BOUNDS) -> list[tuple[Bucket, NDArray[np.int64]]]:
-    """Cut `source_length (sentences,)` into buckets: `{"lo", "hi"}` of each, and the indices of its sentences."""
-    if not bounds or bounds[0] < 1 or any(left >= right for left, right in pairwise(bounds)):
+def cut(
+    source_length: NDArray[np.int64], bounds: Sequence[int] = BOUNDS, *, closed: bool = False
+) -> list[tuple[Bucket, NDArray[np.int64]]]:
+    """Cut `source_length (sentences,)` into buckets: `{"lo", "hi"}` of each, and the indices of its sentences.
+
+    `bounds` are the buckets' last lengths, rising; one open bucket follows, `hi` None: 10, 20 gives 1-10, 11-20, >20.
+    With `closed` none follows, and the first one begins at the shortest source (`equal_count_bounds`); without bounds
+    there is then no bucket. A source without words is in no bucket.
+    """
+    if not (bounds or closed) or any(left >= right for left, right in pairwise([0, *bounds])):
         raise ValueError(f"bounds={list(bounds)}: expected rising lengths of at least 1, such as {list(BOUNDS)}")
     place = np.where(source_length > 0, np.searchsorted(bounds, source_length), -1)
-    lows, highs = [1, *(bound + 1 for bound in bounds)], [*bounds, None]
+    first = int(source_length[source_length > 0].min(initial=bounds[0])) if closed and bounds else 1
+    lows, highs = [first, *(bound + 1 for bound in bounds)], [*bounds, None]
     return [
         ({"lo": low, "hi": high}, np.flatnonzero(place == index))
         for index, (low, high) in enumerate(zip(lows, highs, strict=True))
+        if high is not None or not closed
     ]
+
+
+def equal_count_bounds(source_length: NDArray[np.int64], buckets: int = 6) -> tuple[int, ...]:
+    """Bounds of closed buckets with as nearly as many sentences each as whole lengths allow, from the lengths alone.
+
+    The last bound is the longest source of `source_length (sentences,)`. There are fewer than `buckets` where lengths
+    repeat so often that two bounds fall on the same one, and none without a sentence that has words.
+    """
+    lengths, counts = np.unique(source_length[source_length > 0], return_counts=True)
+    if not len(lengths):
+        return ()
+    behind = np.cumsum(counts)
+    wanted = behind[-1] * np.arange(1, buckets + 1) / buckets
+    nearest = np.abs(behind - wanted[:, None]).argmin(axis=1)
+    return tuple(int(lengths[index]) for index in np.unique(nearest))
 
 
 def midpoint(bucket: Bucket) -> float:
@@ -122,7 +152,8 @@ def _none_for_nan(number: NDArray[np.float64]) -> float | None:
 
 def _scores(segments: Segments, resamples: int, seed: Sequence[int]) -> Bucket:
     if not len(segments):
-        return {"n": 0, "bleu": None, "ci": None, "bleu_no_bp": None, "length_ratio": None, "truncated": 0}
+        scores = ("bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio")
+        return {"n": 0, **dict.fromkeys(scores), "truncated": 0}
     total = segments.bleu_statistics.sum(axis=0)
     resampled = np.asarray(bleu(resample(segments.bleu_statistics, resamples, seed), effective_order=True))
     return {
@@ -130,6 +161,8 @@ def _scores(segments: Segments, resamples: int, seed: Sequence[int]) -> Bucket:
         "bleu": float(bleu(total, effective_order=True)),
         "ci": interval(resampled),
         "bleu_no_bp": float(bleu(total, effective_order=True, brevity_penalty=False)),
+        "chrf": float(chrf(segments.chrf_statistics.sum(axis=0))),
+        "ter": float(ter(segments.ter_statistics.sum(axis=0))),
         "length_ratio": length_ratio(segments),
         "truncated": int(segments.truncated.sum()),
     }

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sacrebleu.metrics import CHRF
-
 from lookback.errors import InputError
 from lookback.evaluation.bleu import ORDERS, REFERENCE_LENGTH, bleu, signature
-from lookback.evaluation.length_curve import half_length, length_curve, length_ratio, retention
+from lookback.evaluation.chrf import chrf
+from lookback.evaluation.length_curve import equal_count_bounds, length_curve, length_ratio
 from lookback.evaluation.predictions import Prediction
 from lookback.evaluation.segments import Segments
+from lookback.evaluation.significance import Resamples
 from lookback.evaluation.ter import ter
 
 
@@ -25,10 +25,10 @@ class Field(NamedTuple):
     meaning: str
 
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 SCHEMA: dict[str, Field] = {
-    "schema": Field(int, False, "version of this description: 2"),
+    "schema": Field(int, False, "version of this description: 3"),
     "attention": Field(str, False, "name of the attention, as typed: attention=bahdanau"),
     "seed": Field(int, False, "the run's one seed"),
     "data": Field(str, False, "name of the corpus, as typed: data=grammar"),
@@ -40,9 +40,19 @@ SCHEMA: dict[str, Field] = {
     "length_ratio": Field(float, True, "hypothesis over reference tokens; null without reference tokens"),
     "truncated": Field(int, False, "sentences whose search met its length limit before the end mark"),
     "by_length": Field(list, False, "a bucket of source lengths each (see BUCKET), shortest first, none left out"),
+    "by_equal_count": Field(
+        list, True, "the same for up to six buckets of nearly equally many sentences, the last one closed"
+    ),
     "half_length": Field(float, True, "source words where BLEU falls to half of its best; null if it never does"),
+    "half_length_ci": Field(
+        list, True, "[low, high]: its 95 % percentile bootstrap interval over sentences; high null beyond all lengths"
+    ),
     "retention": Field(float, True, "BLEU of the longest bucket with n >= 50 over the best; null with fewer than two"),
-    "aer": Field(dict, True, "alignment error rate; null until it is computed"),
+    "retention_ci": Field(list, True, "[low, high]: its 95 % percentile bootstrap interval over sentences"),
+    "aer": Field(dict, True, "alignment error rate (see AER); null without gold alignments, or attention"),
+    "attention_by_length": Field(
+        list, True, "how the attention looks, a record a bucket of by_length (see ATTENTION); null if it looks nowhere"
+    ),
     "training_data": Field(dict, False, "what the run was trained on (see TRAINING_DATA)"),
     "cost": Field(dict, False, "what the run took (see COST)"),
     "versions": Field(dict, False, "versions of Python and the libraries that matter"),
@@ -57,8 +67,33 @@ BUCKET: dict[str, Field] = {
     "bleu": Field(float, True, "corpus BLEU inside the bucket, 0..100, over the n-gram orders that the bucket has"),
     "ci": Field(list, True, "[low, high]: 95 % percentile bootstrap interval of `bleu` over sentences"),
     "bleu_no_bp": Field(float, True, "`bleu` without brevity penalty"),
+    "chrf": Field(float, True, "corpus chrF2 inside the bucket, 0..100"),
+    "ter": Field(float, True, "corpus translation edit rate inside the bucket, in percent"),
     "length_ratio": Field(float, True, "hypothesis over reference tokens"),
     "truncated": Field(int, False, "sentences whose search met its length limit"),
+}
+
+AER: dict[str, Field] = {
+    "sentences": Field(int, False, "test sentences with a gold alignment"),
+    "shift_0": Field(dict, False, "links to the most looked-at source word (see LINKS)"),
+    "shift_-1": Field(dict, False, "the same, read off one target word earlier (see LINKS)"),
+}
+
+LINKS: dict[str, Field] = {
+    "aer": Field(float, True, "1 - (links that are sure + links that are possible) / (links + sure links), 0..1"),
+    "precision": Field(float, True, "share of the links that are possible, 0..1"),
+    "recall": Field(float, True, "share of the sure links that were found, 0..1"),
+}
+
+ATTENTION: dict[str, Field] = {
+    "lo": Field(int, False, "shortest source in the bucket, words of the raw source"),
+    "hi": Field(int, True, "longest source; null for the last bucket, which is open"),
+    "n": Field(int, False, "sentences; where it is 0 the means are null"),
+    "entropy": Field(float, True, "mean over sentences, as `lookback.evaluation.diagnostics` defines it"),
+    "sharpness": Field(float, True, "the same"),
+    "coverage": Field(float, True, "the same"),
+    "monotonicity": Field(float, True, "the same"),
+    "diagonality": Field(float, True, "the same"),
 }
 
 COST: dict[str, Field] = {
@@ -98,6 +133,8 @@ def results(
     seed: int,
     data: str,
     perplexity: float,
+    aer: Mapping[str, Any] | None,
+    attention_by_length: Sequence[Mapping[str, Any]] | None,
     cost: Mapping[str, float | None],
     training_data: Mapping[str, Any],
     versions: Mapping[str, str],
@@ -107,15 +144,14 @@ def results(
 ) -> dict[str, Any]:
     """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
 
-    `segments` are these predictions' counts where the caller has them already. An empty test set has null scores.
+    `aer` (`AER`) and `attention_by_length` (an `ATTENTION` a bucket of by_length) are None where there is nothing to
+    say. `segments` are these predictions' counts where the caller has them already. An empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = Segments.of(predictions, tokenize) if segments is None else segments
-    hypotheses = [prediction.hypothesis for prediction in predictions]
-    references = [prediction.reference for prediction in predictions]
     # Whether 4-grams are to be expected is a property of the test set, so that every system gets the same signature.
     short = not (segments.bleu_statistics[:, REFERENCE_LENGTH] >= ORDERS).any()
-    curve = length_curve(segments)
+    whole = Resamples([segments]).arm([0])
     record = {
         "schema": SCHEMA_VERSION,
         "attention": attention,
@@ -123,15 +159,16 @@ def results(
         "data": data,
         "bleu": float(bleu(segments.bleu_statistics.sum(axis=0), effective_order=short)) if predictions else None,
         "signature": signature(tokenize, effective_order=short and bool(predictions)),
-        "chrf": CHRF().corpus_score(hypotheses, [references]).score if predictions else None,
-        "ter": ter(hypotheses, references),
+        "chrf": float(chrf(segments.chrf_statistics.sum(axis=0))) if predictions else None,
+        "ter": float(ter(segments.ter_statistics.sum(axis=0))) if predictions else None,
         "perplexity": perplexity if math.isfinite(perplexity) else None,
         "length_ratio": length_ratio(segments),
         "truncated": int(segments.truncated.sum()),
-        "by_length": curve,
-        "half_length": half_length(curve),
-        "retention": retention(curve),
-        "aer": None,
+        "by_length": length_curve(segments),
+        "by_equal_count": length_curve(segments, equal_count_bounds(segments.source_length), closed=True),
+        **{key: whole[key] for key in ("half_length", "half_length_ci", "retention", "retention_ci")},
+        "aer": None if aer is None else dict(aer),
+        "attention_by_length": None if attention_by_length is None else [dict(row) for row in attention_by_length],
         "training_data": dict(training_data),
         "cost": dict(cost),
         "versions": dict(versions),
@@ -150,8 +187,13 @@ def check_results(record: Any, where: str = "results.json") -> None:
     _check(record, SCHEMA, where)
     if record["schema"] != SCHEMA_VERSION:
         raise InputError(f"{where}: schema {record['schema']}; this version of lookback reads {SCHEMA_VERSION}")
-    for index, bucket in enumerate(record["by_length"]):
-        _check(bucket, BUCKET, f"{where}: by_length[{index}]")
+    for name, fields in {"by_length": BUCKET, "by_equal_count": BUCKET, "attention_by_length": ATTENTION}.items():
+        for index, bucket in enumerate(record[name] or []):
+            _check(bucket, fields, f"{where}: {name}[{index}]")
+    if record["aer"] is not None:
+        _check(record["aer"], AER, f"{where}: aer")
+        for name in ("shift_0", "shift_-1"):
+            _check(record["aer"][name], LINKS, f"{where}: aer: {name}")
     _check(record["cost"], COST, f"{where}: cost")
     _check(record["training_data"], TRAINING_DATA, f"{where}: training_data")
 
@@ -159,7 +201,7 @@ def check_results(record: Any, where: str = "results.json") -> None:
 def read_results(path: Path | str) -> dict[str, Any]:
     """Read and check a results.json. Raises `InputError` with the file for anything else.
 
-    A file of version 1 is read as one of this version, with null for what it does not hold.
+    A file of version 1 or 2 is read as one of this version, with null for what it does not hold.
     """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -173,11 +215,15 @@ def read_results(path: Path | str) -> dict[str, Any]:
 
 
 def _upgraded(record: Any) -> Any:
-    """A record of version 1 with what has been added since; anything else as it is."""
-    if not isinstance(record, dict) or record.get("schema") != 1 or not isinstance(record.get("cost"), dict):
+    """A record of an earlier version with what has been added since; anything else as it is."""
+    if not isinstance(record, dict) or record.get("schema") not in range(1, SCHEMA_VERSION):
         return record
-    added = {"schema": SCHEMA_VERSION, "training_data": dict.fromkeys(TRAINING_DATA)}
-    return {**record, **added, "cost": {**record["cost"], "waiting": None}}
+    if record["schema"] == 1 and isinstance(record.get("cost"), dict):
+        record = {**record, "training_data": dict.fromkeys(TRAINING_DATA), "cost": {**record["cost"], "waiting": None}}
+    if isinstance(record.get("by_length"), list) and all(isinstance(bucket, dict) for bucket in record["by_length"]):
+        record = {**record, "by_length": [{**bucket, "chrf": None, "ter": None} for bucket in record["by_length"]]}
+    added = dict.fromkeys(("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length"))
+    return {**record, **added, "schema": SCHEMA_VERSION}
 
 
 def _check(record: Any, fields: Mapping[str, Field], where: str) -> None:

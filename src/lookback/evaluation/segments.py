@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookback.errors import InputError
-from lookback.evaluation.bleu import COLUMNS, sentence_statistics
+from lookback.evaluation.bleu import COLUMNS as BLEU_COLUMNS
+from lookback.evaluation.bleu import sentence_statistics
+from lookback.evaluation.chrf import COLUMNS as CHRF_COLUMNS
+from lookback.evaluation.chrf import chrf_statistics
 from lookback.evaluation.files import atomic_write
 from lookback.evaluation.predictions import Prediction
+from lookback.evaluation.ter import COLUMNS as TER_COLUMNS
+from lookback.evaluation.ter import ter_statistics
+
+
+class MissingCounts(InputError):
+    """A segments.npz that lacks arrays, as one of an earlier version does: its predictions are to be counted anew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +40,10 @@ class Segments:
     """(sentences,) True where the search met its length limit"""
     bleu_statistics: NDArray[np.int64]
     """(sentences, 10), see `lookback.evaluation.bleu.sentence_statistics`"""
+    chrf_statistics: NDArray[np.int64]
+    """(sentences, 18), see `lookback.evaluation.chrf.chrf_statistics`"""
+    ter_statistics: NDArray[np.int64]
+    """(sentences, 2), see `lookback.evaluation.ter.ter_statistics`"""
 
     def __post_init__(self) -> None:
         sentences = len(self.source_length)
@@ -56,6 +69,8 @@ class Segments:
             hypothesis_length=np.array([len(text.split()) for text in hypotheses], dtype=np.int64),
             truncated=np.array([prediction.truncated for prediction in predictions], dtype=np.bool_),
             bleu_statistics=sentence_statistics(hypotheses, references, tokenize),
+            chrf_statistics=chrf_statistics(hypotheses, references),
+            ter_statistics=ter_statistics(hypotheses, references),
         )
 
     def save(self, path: Path | str) -> None:
@@ -65,14 +80,20 @@ class Segments:
 
     @classmethod
     def load(cls, path: Path | str) -> "Segments":
-        """Read what `save` wrote. Raises `InputError` for anything else."""
+        """Read what `save` wrote. Raises `InputError` for anything else, `MissingCounts` where arrays are missing."""
+        names = [field.name for field in fields(cls)]
+        expected = f"expected a segments.npz with the arrays {', '.join(names)}"
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                return cls(**{field.name: arrays[field.name] for field in fields(cls)})
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            expected = ", ".join(field.name for field in fields(cls))
-            raise InputError(f"{path}: {error}; expected a segments.npz with the arrays {expected}") from None
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in names if name in file}
+            if len(arrays) == len(names):
+                return cls(**arrays)
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise InputError(f"{path}: {error}; {expected}") from None
+        raise MissingCounts(f"{path}: no {', '.join(name for name in names if name not in arrays)}; {expected}")
 
 
 def _shapes(sentences: int) -> dict[str, tuple[int, ...]]:
-    return {field.name: (sentences,) for field in fields(Segments)} | {"bleu_statistics": (sentences, COLUMNS)}
+    columns = {"bleu_statistics": BLEU_COLUMNS, "chrf_statistics": CHRF_COLUMNS, "ter_statistics": TER_COLUMNS}
+    counted_once = {field.name: (sentences,) for field in fields(Segments)}
+    return counted_once | {name: (sentences, number) for name, number in columns.items()}

@@ -10,29 +10,39 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sacrebleu.metrics import TER
 from sacrebleu.metrics.lib_ter import _BEAM_WIDTH, _MAX_SHIFT_CANDIDATES, _shift
 
+COLUMNS = 2
 _FAR = 2**30
 
 
-def ter(hypotheses: Sequence[str], references: Sequence[str]) -> float | None:
-    """Corpus TER in percent, lower is better: sacrebleu's `TER().corpus_score`. None for no sentences at all.
+def ter_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
+    """Count, for each sentence, `(sentences, 2)`: the edits that turn hypothesis into reference, the reference's words.
+
+    Words are what sacrebleu's TER compares by default: lowercased, and split at white space.
 
     Raises `ValueError` if the two sequences differ in length.
     """
     if len(hypotheses) != len(references):
         raise ValueError(f"{len(hypotheses)} hypotheses for {len(references)} references: expected as many of each")
-    if not hypotheses:
-        return None
     prepare = TER()._preprocess_segment
-    edits = words = 0
-    for hypothesis, reference in zip(hypotheses, references, strict=True):
+    rows = np.empty((len(hypotheses), COLUMNS), dtype=np.int64)
+    for row, hypothesis, reference in zip(rows, hypotheses, references, strict=True):
         expected = prepare(reference).split()
-        edits += _edits(prepare(hypothesis).split(), expected)
-        words += len(expected)
-    return 100 * edits / words if words else 100.0 * (edits > 0)
+        row[:] = _edits(prepare(hypothesis).split(), expected), len(expected)
+    return rows
+
+
+def ter(statistics: ArrayLike) -> NDArray[np.float64] | np.float64:
+    """Corpus TER in percent, lower is better, of summed statistics `(..., 2)`; gives `(...)`.
+
+    Equal to sacrebleu's: without a word in the references it is 100 if anything was written, else 0.
+    """
+    statistics = np.asarray(statistics, dtype=np.float64)
+    edits, words = statistics[..., 0], statistics[..., 1]
+    return np.where(words > 0, 100 * edits / np.where(words > 0, words, 1), 100.0 * (edits > 0))[()]
 
 
 def _edits(hypothesis: list[str], reference: list[str]) -> int:

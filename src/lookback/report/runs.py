@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from lookback.errors import InputError
-from lookback.evaluation import Segments, read_results
+from lookback.evaluation import MissingCounts, Segments, read_predictions, read_results, signature_tokenizer
 
 STATUSES = ("running", "finished", "failed", "interrupted")
 
@@ -37,9 +37,20 @@ class Run:
         return self.results["bleu"] if self.results else None
 
     def segments(self) -> Segments | None:
-        """The counts a sentence behind the scores, read anew; None where the run left none."""
+        """The counts a sentence behind the scores, read anew; None where the run left none.
+
+        What an earlier version left lacks some of them: they are counted again from predictions.jsonl, in seconds.
+        """
         path = self.directory / "test" / "segments.npz"
-        return Segments.load(path) if path.exists() else None
+        if not path.exists():
+            return None
+        try:
+            return Segments.load(path)
+        except MissingCounts:
+            predictions = self.directory / "test" / "predictions.jsonl"
+            if self.results is None or not predictions.exists():
+                raise
+            return Segments.of(read_predictions(predictions), signature_tokenizer(self.results["signature"]))
 
 
 def read_run(directory: Path | str) -> Run:

@@ -51,6 +51,8 @@ def test(
         seed=seed,
         data=data_name,
         perplexity=math.exp(float(module.test_loss.compute())),
+        aer=None,
+        attention_by_length=None,
         cost=cost,
         training_data=training_data,
         versions=versions(),
