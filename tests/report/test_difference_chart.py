@@ -83,7 +83,7 @@ def test_saved_with_its_words(runs, contrasts, tmp_path):
         runs[0].results["signature"],
     ):
         assert text in shown
-    assert paths[2].stat().st_size > 20_000
+    assert paths[3].stat().st_size > 20_000
 
 
 def test_one_seed_is_named(runs):

@@ -92,17 +92,19 @@ def test_none_is_grey_whatever_it_is_compared_with(arms):
 
 
 @pytest.mark.parametrize("single", [True, False])
-def test_saved_as_specification_svg_and_png(arms, tmp_path, single):
+def test_saved_as_specification_svg_pdf_and_png(arms, tmp_path, single):
     paths = save_chart(length_chart(arms[:1] if single else arms), tmp_path / "out", "length_curve")
-    assert [path.name for path in paths] == ["length_curve.vl.json", "length_curve.svg", "length_curve.png"]
+    assert [path.name for path in paths] == [f"length_curve.{suffix}" for suffix in ("vl.json", "svg", "pdf", "png")]
     tree = ElementTree.parse(paths[1])
     shown = " ".join("".join(text.itertext()) for text in tree.iter("{http://www.w3.org/2000/svg}text"))
     for text in ("bahdanau", "n = 60", "n = 10", "1–10", ">60", "trained up to 30 words", "Source length in words"):
         assert text in shown
     assert ("none ·" in shown) is not single
     assert arms[0].results["signature"] in shown
-    assert paths[2].read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    assert paths[2].stat().st_size > 20_000
+    for path, magic in zip(paths[2:], (b"%PDF-", b"\x89PNG\r\n\x1a\n"), strict=True):
+        assert path.read_bytes().startswith(magic)
+        assert path.stat().st_size > 20_000
+    assert b"/Font" in paths[2].read_bytes()  # text, not its outlines
 
 
 def test_runs_without_scores_are_left_out_and_none_at_all_is_refused(arms, make_run):

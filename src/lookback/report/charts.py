@@ -20,11 +20,15 @@ INK, SOFT, FAINT = "#1f2328", "#59636e", "#e4e7eb"
 
 
 def save_chart(chart: alt.LayerChart, out: Path, name: str) -> list[Path]:
-    """Write `name`.vl.json, `name`.svg and `name`.png (twice the size, for slides) into `out`, each atomically."""
+    """Write `name`.vl.json, `name`.svg, `name`.pdf (for papers) and `name`.png (twice the size, for slides) into `out`.
+
+    Each atomically; returns the written paths.
+    """
     specification = chart.to_json()
     contents = {
         "vl.json": (json.dumps(json.loads(specification), indent=1, ensure_ascii=False) + "\n").encode(),
         "svg": vl_convert.vegalite_to_svg(specification).encode(),
+        "pdf": vl_convert.vegalite_to_pdf(specification),
         "png": vl_convert.vegalite_to_png(specification, scale=2),
     }
     paths = [out / f"{name}.{suffix}" for suffix in contents]

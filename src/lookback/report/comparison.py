@@ -31,7 +31,7 @@ def compare(
     """Print the tables of `runs`, and what their attentions gain over the attention `baseline`, in a sentence too.
 
     Into `out` go comparison.csv, a row a run; attentions.csv, a row an attention, with intervals; differences.csv, a
-    row an attention and bucket; length_curve.{vl.json,svg,png}; length_difference.{vl.json,svg,png}. What needs the
+    row an attention and bucket; length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}. What needs the
     counts in a run's segments.npz is left out without them.
 
     Runs with different BLEU signatures or test sets are never compared: each such group has its own tables and its own
@@ -175,4 +175,4 @@ def _older_files(out: Path, tables: Sequence[Sequence[Row]]) -> set[Path]:
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
     charts = {path for name in (CURVE, DIFFERENCE) for path in out.glob(f"{name}*")}
     tables_beside = {path for name in (ARMS, DIFFERENCES) for path in out.glob(name)}
-    return {path for path in charts if path.name.endswith((".vl.json", ".svg", ".png"))} | tables_beside
+    return {path for path in charts if path.name.endswith((".vl.json", ".svg", ".pdf", ".png"))} | tables_beside
