@@ -60,6 +60,16 @@ def test_padding_neighbours_and_order_change_no_score(architecture, pairs, sourc
     assert total.tokens == sum(len(target) + 1 for target in targets)
 
 
+@given(architectures(), pairs())
+def test_weights_are_those_of_scores_and_need_no_vocabulary(architecture, pairs):
+    model = architecture.build()
+    inputs = (*source_batch(pairs[0]), target_batch(pairs[1]))
+    with torch.no_grad():
+        _, expected = model.score(*inputs)
+        model.decoder.vocabulary.register_forward_hook(lambda *_: pytest.fail("the vocabulary was asked"))
+        assert torch.equal(model.weights(*inputs), expected)
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_the_loss_is_the_smoothed_cross_entropy_of_the_words_and_end_marks(smoothing: float):
     model = Architecture().build()

@@ -63,3 +63,13 @@ class Seq2Seq(nn.Module):
         outputs = target[:, 1:]
         chosen = self.decoder.log_probabilities(vectors).gather(-1, outputs.unsqueeze(-1)).squeeze(-1)
         return chosen.masked_fill(outputs == PAD, 0.0), weights
+
+    def weights(
+        self,
+        source: Int[Tensor, "batch source"],
+        lengths: Int[Tensor, "batch"],
+        target: Int[Tensor, "batch target"],
+    ) -> Float[Tensor, "batch time source"]:
+        """The weights that ``score`` gives, without the cost of the vocabulary."""
+        _, weights = self.decoder.unroll(target[:, :-1], self.encoder(source, lengths))
+        return weights
