@@ -1,90 +1,160 @@
-"""Where a model looks, epoch by epoch, as it learns."""
+"""Where a model looks as it learns: pictures for the report, and numbers for the logs."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightning
 import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback
+from numpy.typing import NDArray
 
-from lookback.data import Tokenizer
+from lookback.data import Batch
+from lookback.data.loading import BatchLoader
 from lookback.data.words import count_words
-from lookback.evaluation import BOUNDS, atomic_write, merge_to_words
-from lookback.search import force
+from lookback.evaluation import BOUNDS, atomic_write
+from lookback.training.attention_quality import AttentionQuality, gold_of
+from lookback.training.callbacks import Cost
 from lookback.training.module import TranslationModule, data_of
+
+_BATCH = 64
+"""Sentences that the model looks at together; changes no number"""
 
 
 class AlignmentSnapshots(Callback):
-    """Where the model looks when it is made to write the reference, for a fixed sample of the test set, epoch by epoch.
+    """Looks at a training's attention at moments of it: more of them at its start, when alignment forms.
 
-    The sample is stratified: the first ``per_bucket`` sentences of each length bucket, in the test set's order. What
-    tokens look at is merged to words of the raw text, whatever the tokenizers. Written to ``path``
-    (test/alignments.npz) after each validation:
+    At each moment the model is made to write references. Of the validation set's first pairs, as many as are translated
+    for BLEU, the loggers get the mean diagnostics and, where the pairs have gold links, the alignment error rate, as
+    ``attention/…``. Of a stratified sample of the test set, the first ``per_bucket`` sentences of each length bucket,
+    the weights themselves go to ``path`` (test/alignments.npz), merged to words of the raw text:
 
         ids, source, target     (sentences,) row in the test set; the words of its raw text, with a space between them
-        epochs                  (epochs,) epochs of training behind each snapshot
-        offsets, rows, columns  (sentences,) sentence i is weights[e, offsets[i]:][: rows[i] · columns[i]], row-major
-        weights                 (epochs, cells) float16: a row a target word, a column a source word, end marks last
+        epochs, updates         (moments,) how much training is behind each moment
+        offsets, rows, columns  (sentences,) sentence i is weights[m, offsets[i]:][: rows[i] · columns[i]], row-major
+        weights                 (moments, cells) float16: a row a target word, a column a source word, end marks last
+        sure, possible          (links, 3) gold: the sentence's place in the sample, source word, target word
+        has_gold                () whether the test set has gold links
+
+    The time that it takes is no part of ``cost``. An attention that looks nowhere has no moments.
     """
 
-    def __init__(self, path: Path | str, per_bucket: int = 3) -> None:
-        if per_bucket < 1:
-            raise ValueError(f"per_bucket={per_bucket}: expected 1 or more")
+    def __init__(self, path: Path | str, cost: Cost, moments: int = 16, per_bucket: int = 3) -> None:
+        for name, value in (("moments", moments), ("per_bucket", per_bucket)):
+            if value < 1:
+                raise ValueError(f"{name}={value}: expected 1 or more")
         self.path = Path(path)
+        self.cost = cost
+        self.moments = moments
         self.per_bucket = per_bucket
-        self.epochs: list[int] = []
+        self.epochs: list[float] = []
+        self.updates: list[int] = []
         self.weights: list[torch.Tensor] = []
+        self._due: list[int] = []
+        self._measured: list[_Part] = []
+        self._shown: list[_Part] = []
 
-    def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        if trainer.sanity_checking:
-            return
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         assert isinstance(module, TranslationModule)
+        if not module.model.decoder.attention.looks_back:
+            return
+        self._due = moments_of(int(trainer.estimated_stepping_batches), self.moments)
         data = data_of(trainer)
-        texts = data.texts("test")
-        ids = stratified_sample(count_words(texts["source"]).tolist(), self.per_bucket)
-        batch = data.test_dataloader().dataset[np.array(ids)].to(module.device)
-        found = force(module.model, batch.source, batch.source_length, batch.target)
-        sources = [_Words(module.source_tokenizer, texts[i]["source"]) for i in ids]
-        targets = [_Words(module.target_tokenizer, texts[i]["target"]) for i in ids]
-        merged = [
-            merge_to_words(best.alignment.double().numpy(), target.of, source.of, target.count, source.count)
-            for best, target, source in zip(found, targets, sources, strict=True)
-        ]
-        self.epochs.append(trainer.current_epoch + 1)
-        self.weights.append(torch.from_numpy(np.concatenate([weights.ravel() for weights in merged])).to(torch.float16))
-        shapes = np.array([weights.shape for weights in merged])
-        cells = shapes.prod(axis=1)
-        with atomic_write(self.path) as file:
-            np.savez_compressed(
-                file,
-                ids=np.array(ids),
-                source=np.array([source.text for source in sources]),
-                target=np.array([target.text for target in targets]),
-                epochs=np.array(self.epochs),
-                offsets=np.cumsum(cells) - cells,
-                rows=shapes[:, 0],
-                columns=shapes[:, 1],
-                weights=torch.stack(self.weights).numpy(),
-            )
+        pairs = min(module.validation_sentences, len(data.texts("validation")))
+        self._measured = _parts(data.val_dataloader(), data.texts("validation"), list(range(pairs)))
+        sample = stratified_sample(count_words(data.texts("test")["source"]).tolist(), self.per_bucket)
+        self._shown = _parts(data.test_dataloader(), data.texts("test"), sample)
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if trainer.global_step in self._due:
+            progress = trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches
+            self._take(trainer, module, progress)
+
+    def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if self._due:  # a training may end before it was expected to
+            self._take(trainer, module, float(trainer.current_epoch))
 
     def state_dict(self) -> dict[str, Any]:
-        return {"epochs": self.epochs, "weights": self.weights}
+        return {"epochs": self.epochs, "updates": self.updates, "weights": self.weights}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.epochs = state_dict["epochs"]
+        self.updates = state_dict["updates"]
         self.weights = state_dict["weights"]
 
+    def _take(self, trainer: lightning.Trainer, module: lightning.LightningModule, epochs: float) -> None:
+        if trainer.global_step in self.updates:
+            return
+        assert isinstance(module, TranslationModule)
+        with self.cost.paused():
+            trains = module.training
+            module.eval()
+            quality = AttentionQuality()
+            for part in self._measured:
+                for row, weights in zip(part.rows, part.look(module), strict=True):
+                    quality.add(row["id"], row["words"], weights, gold_of(row, weights))
+            shown = [weights for part in self._shown for weights in part.look(module)]
+            module.train(trains)
+            self.epochs.append(epochs)
+            self.updates.append(trainer.global_step)
+            self.weights.append(torch.from_numpy(np.concatenate([w.ravel() for w in shown])).to(torch.float16))
+            self._write([weights.shape for weights in shown], module)
+        for logger in trainer.loggers:
+            # as Lightning counts steps: the first update is step 0
+            logger.log_metrics(quality.metrics(), step=trainer.global_step - 1)
 
-class _Words:
-    """One side of a pair, its end mark the last of its words: their text, their count, the word of each token."""
+    def _write(self, shapes: Sequence[tuple[int, ...]], module: TranslationModule) -> None:
+        rows = [row for part in self._shown for row in part.rows]
+        cells = np.prod(shapes, axis=1)
+        links = {
+            kind: [(place, i, j) for place, row in enumerate(rows) for i, j in row.get(column) or []]
+            for kind, column in (("sure", "alignment"), ("possible", "possible"))
+        }
+        with atomic_write(self.path) as file:
+            np.savez_compressed(
+                file,
+                ids=np.array([row["id"] for row in rows]),
+                source=np.array([" ".join(module.source_tokenizer.alignment_words(row["source"])) for row in rows]),
+                target=np.array([" ".join(module.target_tokenizer.alignment_words(row["target"])) for row in rows]),
+                epochs=np.array(self.epochs),
+                updates=np.array(self.updates),
+                offsets=np.cumsum(cells) - cells,
+                rows=np.array(shapes)[:, 0],
+                columns=np.array(shapes)[:, 1],
+                weights=torch.stack(self.weights).numpy(),
+                **{kind: np.array(found, dtype=np.int64).reshape(-1, 3) for kind, found in links.items()},
+                has_gold=np.array("alignment" in rows[0]),
+            )
 
-    def __init__(self, tokenizer: Tokenizer, text: str) -> None:
-        words = tokenizer.alignment_words(text)
-        self.text = " ".join(words)
-        self.count = len(words) + 1
-        self.of = [*tokenizer.pieces(text)[1], len(words)]
+
+class _Part(NamedTuple):
+    """Sentences that are looked at again and again."""
+
+    batch: Batch
+    rows: list[dict[str, Any]]
+    """Of the corpus, each with its ``id``, its place in the split, and ``words``, those of its source"""
+
+    def look(self, module: TranslationModule) -> list[NDArray[np.float64]]:
+        return module.word_weights(self.batch.to(module.device), self.rows)
+
+
+def _parts(loader: BatchLoader, texts: Any, ids: Sequence[int]) -> list[_Part]:
+    parts = []
+    for start in range(0, len(ids), _BATCH):
+        chosen = list(ids[start : start + _BATCH])
+        rows = [texts[i] for i in chosen]
+        lengths = count_words([row["source"] for row in rows]).tolist()
+        rows = [{**row, "id": i, "words": length} for row, i, length in zip(rows, chosen, lengths, strict=True)]
+        parts.append(_Part(loader.dataset[np.array(chosen)], rows))
+    return parts
+
+
+def moments_of(updates: int, moments: int) -> list[int]:
+    """After which of a training's ``updates`` to look, ``moments`` times or fewer: at the k-th (k / moments)² of it."""
+    return sorted({max(1, round(updates * (k / moments) ** 2)) for k in range(1, moments + 1)})
 
 
 def stratified_sample(lengths: Sequence[int], per_bucket: int) -> list[int]:

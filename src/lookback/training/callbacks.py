@@ -3,6 +3,8 @@
 import math
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ class Cost(Callback):
 
     Validation is not in the seconds. Of them, what passes from the end of a batch to the start of the next is waiting:
     reading it, moving it to the device, and whatever other callbacks do there. The counts go on where a resumed run
-    left off.
+    left off. Tokens and seconds are logged beside losses and validations, as ``cost/…``: axes of learning curves.
     """
 
     def __init__(self) -> None:
@@ -53,15 +55,31 @@ class Cost(Callback):
         self.updates = trainer.global_step
         self.target_tokens += int((batch.outputs != PAD).sum())
         self._lap()
+        self._log(module, on_epoch=False)
 
     def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._since = None
+
+    def on_validation_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._log(module, on_epoch=True)
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._since = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._since = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What happens inside is no training: neither its seconds nor waiting."""
+        self._lap()
+        yield
+        self._since = time.perf_counter()
+
+    def _log(self, module: lightning.LightningModule, on_epoch: bool) -> None:
+        if self.updates:
+            for name, value in (("target_tokens", self.target_tokens), ("seconds", self.seconds)):
+                module.log(f"cost/{name}", float(value), on_step=not on_epoch, on_epoch=on_epoch, batch_size=1)
 
     def _lap(self) -> None:
         now = time.perf_counter()

@@ -20,7 +20,9 @@ from lookback.errors import InputError, settings
 from lookback.evaluation.predictions import Prediction
 from lookback.nn import Seq2Seq
 from lookback.search import GreedySearch, Search
+from lookback.training.attention_quality import AttentionQuality, gold_of
 from lookback.training.metrics import CorpusBleu
+from lookback.training.word_weights import WordWeights
 from lookback.training.writing import Writer
 
 
@@ -65,6 +67,7 @@ class TranslationModule(lightning.LightningModule):
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.writer = Writer(source_tokenizer, target_tokenizer, dictionary)
+        self.word_weights = WordWeights(model, source_tokenizer, target_tokenizer)
         self.validation_sentences = validation_sentences
         self.label_smoothing = label_smoothing
         self.config = config
@@ -74,6 +77,7 @@ class TranslationModule(lightning.LightningModule):
         self.validation_bleu = CorpusBleu(bleu_tokenize)
         self.test_loss = MeanMetric()
         self.predictions: dict[int, Prediction] = {}
+        self.attention_quality = AttentionQuality()
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         total = self.trainer.estimated_stepping_batches
@@ -149,24 +153,29 @@ class TranslationModule(lightning.LightningModule):
 
     def on_test_epoch_start(self) -> None:
         self.predictions = {}
+        self.attention_quality = AttentionQuality()
         self.test_loss.reset()
 
     def test_step(self, batch: Batch, batch_index: int) -> None:
         result = self.model(batch.source, batch.source_length, batch.target)
         self.test_loss.update(result.nll / result.tokens, weight=result.tokens)
         texts = data_of(self.trainer).texts("test")
+        rows = [texts[i] for i in batch.ids.tolist()]
         found = self.search(self.model, batch.source, batch.source_length)
-        for i, (best, *_) in zip(batch.ids.tolist(), found, strict=True):
+        for i, row, (best, *_) in zip(batch.ids.tolist(), rows, found, strict=True):
             # by id: a sentence that a sampler served twice is counted once
             self.predictions[i] = Prediction(
                 id=i,
-                source=texts[i]["source"],
-                reference=texts[i]["target"],
-                hypothesis=self.writer.text(texts[i]["source"], best),
+                source=row["source"],
+                reference=row["target"],
+                hypothesis=self.writer.text(row["source"], best),
                 score=best.score,
-                source_length=len(words(texts[i]["source"])),
+                source_length=len(words(row["source"])),
                 truncated=best.truncated,
             )
+        if self.model.decoder.attention.looks_back:
+            for i, row, weights in zip(batch.ids.tolist(), rows, self.word_weights(batch, rows), strict=True):
+                self.attention_quality.add(i, len(words(row["source"])), weights, gold_of(row, weights))
 
 
 def data_of(trainer: lightning.Trainer) -> TranslationData:

@@ -44,6 +44,7 @@ def test(
     predictions = [module.predictions[i] for i in sorted(module.predictions)]
     tokenize = data.corpus.bleu_tokenize
     segments = Segments.of(predictions, tokenize)
+    looks_back = module.model.decoder.attention.looks_back
     record = results(
         predictions,
         tokenize,
@@ -51,8 +52,8 @@ def test(
         seed=seed,
         data=data_name,
         perplexity=math.exp(float(module.test_loss.compute())),
-        aer=None,
-        attention_by_length=None,
+        aer=module.attention_quality.aer(),
+        attention_by_length=module.attention_quality.by_length() if looks_back else None,
         cost=cost,
         training_data=training_data,
         versions=versions(),

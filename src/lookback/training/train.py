@@ -77,7 +77,7 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
             cost,
             LastValidation(),
             RichProgressBar() if in_terminal() else PlainProgress(),
-            AlignmentSnapshots(run.test / "alignments.npz"),
+            AlignmentSnapshots(run.test / "alignments.npz", cost),
             *(instantiate(callback) for callback in config.callbacks.values()),
         ],
     )

@@ -1,0 +1,92 @@
+"""How well and how sharply a model looks: its links against gold ones, and diagnostics of its weights by length."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.evaluation import BOUNDS
+from lookback.evaluation.alignment_quality import SHIFTS, LinkCounts, count_links, shifted_links
+from lookback.evaluation.diagnostics import Diagnostics, diagnose
+from lookback.evaluation.length_curve import cut
+
+
+class Gold(NamedTuple):
+    """The gold links of a sentence, (source word, target word); ``possible`` are those that are not sure."""
+
+    sure: list[tuple[int, int]]
+    possible: list[tuple[int, int]]
+
+
+class _Look(NamedTuple):
+    source_length: int
+    diagnostics: Diagnostics
+    counts: dict[int, LinkCounts] | None
+    """By shift; None where there is no gold"""
+
+
+class AttentionQuality:
+    """Collects sentences, each by its id: one that comes twice is counted once."""
+
+    def __init__(self) -> None:
+        self._looks: dict[int, _Look] = {}
+
+    def add(self, id: int, source_length: int, weights: NDArray[np.floating], gold: Gold | None) -> None:
+        """Take in ``weights (target words + 1, source words + 1)`` of a sentence, end marks last."""
+        counts = None
+        if gold is not None:
+            counts = {shift: count_links(shifted_links(weights, shift), gold.sure, gold.possible) for shift in SHIFTS}
+        self._looks[id] = _Look(source_length, diagnose(weights), counts)
+
+    def aer(self) -> dict[str, Any] | None:
+        """``aer`` of results.json: over all sentences that have gold links; None where none has."""
+        scored = [look.counts for look in self._looks.values() if look.counts is not None]
+        if not scored:
+            return None
+        sums = {shift: sum((counts[shift] for counts in scored), LinkCounts()) for shift in SHIFTS}
+        shares = {
+            f"shift_{shift}": {"aer": total.aer, "precision": total.precision, "recall": total.recall}
+            for shift, total in sums.items()
+        }
+        return {"sentences": len(scored), **shares}
+
+    def by_length(self) -> list[dict[str, Any]]:
+        """``attention_by_length`` of results.json: the sentences' mean diagnostics in each bucket of source lengths."""
+        looks = [self._looks[id] for id in sorted(self._looks)]
+        buckets = cut(np.array([look.source_length for look in looks], dtype=np.int64), BOUNDS)
+        return [
+            {**bucket, "n": len(chosen), **means([looks[place].diagnostics for place in chosen])}
+            for bucket, chosen in buckets
+        ]
+
+    def metrics(self) -> dict[str, float]:
+        """What a logger takes: the mean diagnostics of all sentences and, where there is gold, AER at both shifts."""
+        found = means([look.diagnostics for look in self._looks.values()])
+        if (aer := self.aer()) is not None:
+            found |= {"aer": aer["shift_0"]["aer"], "aer_shift_-1": aer["shift_-1"]["aer"]}
+        return {f"attention/{name}": value for name, value in found.items() if value is not None}
+
+
+def gold_of(row: dict[str, Any], weights: NDArray[np.floating]) -> Gold | None:
+    """The gold links of a row of a corpus, if it has any and they speak of the words that the weights do.
+
+    Gold counts the words of ``str.split()``; in a script without spaces a model's words are smaller.
+    """
+    if "alignment" not in row:
+        return None
+    words = (len(row["target"].split()) + 1, len(row["source"].split()) + 1)
+    if weights.shape != words:
+        return None
+    sure, possible = ([(i, j) for i, j in row.get(name) or []] for name in ("alignment", "possible"))
+    return Gold(sure, possible)
+
+
+def means(diagnostics: Sequence[Diagnostics]) -> dict[str, float | None]:
+    """The mean of each diagnostic over the sentences that have it; None where none has."""
+    columns: dict[str, list[float]] = {name: [] for name in Diagnostics._fields}
+    for each in diagnostics:
+        for name, value in each._asdict().items():
+            if value is not None:
+                columns[name].append(value)
+    return {name: float(np.mean(values)) if values else None for name, values in columns.items()}
