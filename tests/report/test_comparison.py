@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from lookback.errors import InputError
-from lookback.report import compare, comparison_directory, read_runs
+from lookback.report import compare, comparison_directory, read_runs, write_report
 from lookback.report.contrasts import evidence
 from lookback.report.difference_table import difference_rows
 from lookback.report.headline import headline
@@ -30,9 +30,8 @@ def test_csv_rows_are_the_tables_rows(make_run, tmp_path):
     directories = [make_run("a", "none", slope=0.01), make_run("b", "bahdanau", cell="lstm")]
     said, names = told(directories, tmp_path / "out")
     tables = ["comparison.csv", "attentions.csv", "differences.csv"]
-    assert names == tables + [
-        f"{c}.{s}" for c in ("length_curve", "length_difference") for s in ("vl.json", "svg", "png")
-    ]
+    charts = [f"{c}.{s}" for c in ("length_curve", "length_difference") for s in ("vl.json", "svg", "pdf", "png")]
+    assert names == [*tables, *charts, "report.html"]
     with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
     expected = rows(read_runs(directories), 1, tmp_path / "out")
@@ -69,13 +68,13 @@ def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
     said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)
     assert f"dot seed=2 (b) failed: {reason}" in said
     assert names[:2] == ["comparison.csv", "attentions.csv"]
-    assert len(names) == 5
+    assert len(names) == 7
 
 
 def test_all_failed_runs_make_a_table_and_no_chart(make_run, tmp_path):
     directories = [make_run(name, "dot", status="failed", reason=f"no {name}", scored=False) for name in "ab"]
     said, names = told(directories, tmp_path / "out")
-    assert names == ["comparison.csv"]
+    assert names == ["comparison.csv", "report.html"]
     assert "no a" in said
     assert "no b" in said
 
@@ -106,6 +105,18 @@ def test_differences_to_the_baseline_are_told_written_and_summed_up(make_run, tm
     ):
         told(directories, tmp_path / "third", baseline="location")
     assert not (tmp_path / "third").exists()
+
+
+def test_a_page_may_be_all_that_is_written(make_run, tmp_path):
+    run = make_run("a")
+    said, names = told([run], tmp_path / "out" / "mine.html")
+    assert names == ["mine.html"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.html"]
+    assert f"wrote {tmp_path / 'out' / 'mine.html'}" in said
+    assert write_report(read_runs([run]), tmp_path / "b.html") == tmp_path / "b.html"
+    assert (tmp_path / "b.html").read_bytes().startswith(b"<!doctype html>")
+    with pytest.raises(InputError, match="baseline=location"):
+        write_report(read_runs([run]), tmp_path / "c.html", baseline="location")
 
 
 def test_a_terminal_of_80_columns_folds_no_path(make_run, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from lookback.evaluation import Difference
 from lookback.report import Run
 from lookback.report.contrasts import Contrast
-from lookback.report.headline import headline
+from lookback.report.headline import answer, headline
 
 
 def run(updates=100, target_tokens=2500):
@@ -67,3 +67,13 @@ def test_seeds(seeds, said):
 )
 def test_budgets(pairs, said):
     assert said in headline(contrast(pairs=pairs))
+
+
+def test_the_parts_of_the_answer_are_all_of_its_words():
+    parts = answer(contrast())
+    assert headline(contrast()) == str(parts)
+    said = str(parts)
+    for part in parts:
+        assert part in said
+    assert parts.gain == "dot scores 12.3 BLEU more than none"
+    assert answer(contrast(buckets=())).lengths == ""

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from lookback.report import read_run
-from lookback.report.table import _distinguishing, cost_table, rows, score_table
+from lookback.report.table import cost_table, distinguishing, rows, score_table
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def test_both_tables_fit_80_columns_and_show_what_matters(table):
 
 
 def test_a_place_is_told_from_the_others_by_as_few_parts_as_can_be():
-    assert _distinguishing(["../x/0", "../x/1"]) == ["0", "1"]
-    assert _distinguishing(["a/0", "a/1", "b/0"]) == ["a/0", "a/1", "b/0"]
-    assert _distinguishing(["../../deep/a/0", "../../deep/b/0"]) == ["a/0", "b/0"]
-    assert _distinguishing(["alone/in/here"]) == ["here"]
-    assert _distinguishing(["0", "a/0"]) == ["0", "a/0"]
+    assert distinguishing(["../x/0", "../x/1"]) == ["0", "1"]
+    assert distinguishing(["a/0", "a/1", "b/0"]) == ["a/0", "a/1", "b/0"]
+    assert distinguishing(["../../deep/a/0", "../../deep/b/0"]) == ["a/0", "b/0"]
+    assert distinguishing(["alone/in/here"]) == ["here"]
+    assert distinguishing(["0", "a/0"]) == ["0", "a/0"]
 
 
 def test_a_run_without_any_score_makes_a_table_too(make_run, tmp_path):

@@ -1,7 +1,7 @@
 """Tables and pictures of what run directories hold. Nothing here knows torch or Lightning."""
 
 from lookback.report.charts import save_chart
-from lookback.report.comparison import compare, comparison_directory
+from lookback.report.comparison import compare, comparison_directory, write_report
 from lookback.report.length_chart import length_chart
 from lookback.report.runs import Run, read_run, read_runs, runs_inside
 
@@ -14,4 +14,5 @@ __all__ = [
     "read_runs",
     "runs_inside",
     "save_chart",
+    "write_report",
 ]

@@ -1,7 +1,7 @@
 """One comparison of runs: tables in the terminal, the same rows as CSV, and charts against source length."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -10,17 +10,17 @@ from rich.markup import escape
 
 from lookback.errors import InputError
 from lookback.report.charts import save_chart
-from lookback.report.contrasts import Evidence, evidence
 from lookback.report.difference_chart import difference_chart
 from lookback.report.difference_table import arm_rows, arm_table, difference_rows, difference_tables
-from lookback.report.differences import differing, query_states, value
-from lookback.report.headline import FEW, headline
+from lookback.report.group import Group, grouped
+from lookback.report.headline import headline
 from lookback.report.length_chart import length_chart
-from lookback.report.page.group import Group
+from lookback.report.page import write_page
 from lookback.report.runs import Run, is_run
-from lookback.report.table import Row, cost_table, rows, score_table, write_csv
+from lookback.report.table import cost_table, score_table, write_csv
 
 CSV = "comparison.csv"
+PAGE = "report.html"
 ARMS, DIFFERENCES = "attentions.csv", "differences.csv"
 CURVE, DIFFERENCE = "length_curve", "length_difference"
 
@@ -31,8 +31,9 @@ def compare(
     """Print the tables of `runs`, and what their attentions gain over the attention `baseline`, in a sentence too.
 
     Into `out` go comparison.csv, a row a run; attentions.csv, a row an attention, with intervals; differences.csv, a
-    row an attention and bucket; length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}. What needs the
-    counts in a run's segments.npz is left out without them.
+    row an attention and bucket; length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; and report.html, the
+    page. What needs the counts in a run's segments.npz is left out without them. An `out` that ends in .html is the
+    page's own path, and nothing else is written.
 
     Runs with different BLEU signatures or test sets are never compared: each such group has its own tables and its own
     charts (length_curve-1, length_curve-2, …). Runs without scores are listed with their status and reason.
@@ -40,43 +41,27 @@ def compare(
     Returns the written paths. Raises `InputError` for no runs, for a `baseline` that none of them has, and where `out`
     holds a comparison of other runs.
     """
-    if not runs:
-        raise InputError("runs=[]: expected at least one run directory")
-    if baseline is not None and baseline not in (known := sorted({run.attention for run in runs})):
-        raise InputError(f"baseline={baseline}: no run has this attention; expected one of {', '.join(known)}")
     out, console = Path(out), console or Console()
-    groups = _groups(runs)
-    tables = [rows(group, number, out) for number, group in enumerate(groups, 1)]
-    older = _older_files(out, tables)
-    found = [evidence(group, baseline) for group in groups]
-
+    page_alone = out.suffix == ".html"
+    groups = _checked_groups(runs, out.parent if page_alone else out, baseline)
     # Files first: a closed pipe on the terminal's side must not cost them.
-    paths = [out / CSV]
-    write_csv(paths[0], [row for table in tables for row in table])
-    numbered = list(enumerate(found, 1))
-    for name, lines in {
-        ARMS: [row for number, about in numbered for row in arm_rows(about.arms, number)],
-        DIFFERENCES: [row for number, about in numbered for row in difference_rows(about.contrasts, number)],
-    }.items():
-        if lines:
-            write_csv(out / name, lines)
-            paths.append(out / name)
-    for number, (group, about) in enumerate(zip(groups, found, strict=True), 1):
-        place = "" if len(groups) == 1 else f"-{number}"
-        if any(run.bleu is not None for run in group):
-            paths += save_chart(length_chart(group, about), out, f"{CURVE}{place}")
-        if about.contrasts:
-            paths += save_chart(difference_chart(about.contrasts, group), out, f"{DIFFERENCE}{place}")
-    for path in older - set(paths):
-        path.unlink()
-
-    for number, (group, table, about) in enumerate(zip(groups, tables, found, strict=True), 1):
-        _print_group(console, group, table, about, number if len(groups) > 1 else None)
+    paths = [] if page_alone else _write_files(out, groups)
+    paths.append(write_page(out if page_alone else out / PAGE, groups))
+    for group in groups:
+        _print_group(console, group, len(groups) > 1)
     if len(groups) > 1:
         _warn(console, "runs that differ in BLEU signature or test set are not ranked together: one table a group")
     for path in paths:
         console.print(f"wrote {path}", style="dim", soft_wrap=True, markup=False, highlight=False)
     return paths
+
+
+def write_report(runs: Sequence[Run], path: Path | str, baseline: str | None = None) -> Path:
+    """Write the page of `runs`, one or more, to `path`; nothing is printed. Returns the path.
+
+    Raises `InputError` for no runs, and for a `baseline` that none of them has.
+    """
+    return write_page(path, _checked_groups(runs, Path(path).parent, baseline))
 
 
 def comparison_directory(entries: Sequence[Path | str]) -> Path:
@@ -86,34 +71,44 @@ def comparison_directory(entries: Sequence[Path | str]) -> Path:
     return Path("comparisons") / datetime.now().strftime("%Y-%m-%d-%H-%M-%S.%f")
 
 
-def report_groups(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list[Group]:
-    """`runs` as the page shows them, their paths as seen from `out`."""
-    return [
-        Group(number, group, rows(group, number, out), evidence(group, baseline))
-        for number, group in enumerate(_groups(runs), 1)
-    ]
+def _checked_groups(runs: Sequence[Run], out: Path, baseline: str | None) -> list[Group]:
+    if not runs:
+        raise InputError("runs=[]: expected at least one run directory")
+    if baseline is not None and baseline not in (known := sorted({run.attention for run in runs})):
+        raise InputError(f"baseline={baseline}: no run has this attention; expected one of {', '.join(known)}")
+    return grouped(runs, out, baseline)
 
 
-def _groups(runs: Sequence[Run]) -> list[list[Run]]:
-    """Scored runs that may be ranked together, largest group first; the others by themselves, or in the one group."""
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        if run.results:
-            groups.setdefault((run.results["signature"], run.results["data_fingerprint"]), []).append(run)
-    if len(groups) <= 1:  # one table shows them all
-        return [list(runs)]
-    unscored = [run for run in runs if run.results is None]
-    return sorted(groups.values(), key=len, reverse=True) + ([unscored] if unscored else [])
+def _write_files(out: Path, groups: Sequence[Group]) -> list[Path]:
+    """The tables as CSV and the charts; what an older comparison of these runs left beside them goes."""
+    older = _older_files(out, groups)
+    paths = [out / CSV]
+    write_csv(paths[0], [row for group in groups for row in group.rows])
+    for name, lines in {
+        ARMS: [row for group in groups for row in arm_rows(group.evidence.arms, group.number)],
+        DIFFERENCES: [row for group in groups for row in difference_rows(group.evidence.contrasts, group.number)],
+    }.items():
+        if lines:
+            write_csv(out / name, lines)
+            paths.append(out / name)
+    for group in groups:
+        place = "" if len(groups) == 1 else f"-{group.number}"
+        if any(run.bleu is not None for run in group.runs):
+            paths += save_chart(length_chart(group.runs, group.evidence), out, f"{CURVE}{place}")
+        if group.evidence.contrasts:
+            chart = difference_chart(group.evidence.contrasts, group.runs)
+            paths += save_chart(chart, out, f"{DIFFERENCE}{place}")
+    for path in older - set(paths):
+        path.unlink()
+    return paths
 
 
-def _print_group(
-    console: Console, runs: Sequence[Run], table: Sequence[Row], about: Evidence, number: int | None
-) -> None:
-    scored = [run for run in runs if run.results]
+def _print_group(console: Console, group: Group, numbered: bool) -> None:
+    table, about = group.rows, group.evidence
     console.print()
-    if scored and (results := scored[0].results):
-        group = "" if number is None else f"group {number}: "
-        title = f"{group}data {results['data']} ({results['data_fingerprint'][:12]})"
+    if group.scored and (results := group.scored[0].results):
+        name = f"group {group.number}: " if numbered else ""
+        title = f"{name}data {results['data']} ({results['data_fingerprint'][:12]})"
         console.print(score_table(table, f"BLEU, {escape(title)}"))
         console.print(f"BLEU signature {results['signature']}", style="dim", highlight=False, markup=False)
         console.print()
@@ -125,53 +120,28 @@ def _print_group(
             console.print(text, style="red", soft_wrap=True, markup=False, highlight=False)
     if about.arms:
         console.print()
-        console.print(arm_table(arm_rows(about.arms, number or 1)))
+        console.print(arm_table(arm_rows(about.arms, group.number)))
     if about.baseline and about.contrasts:
         for differences in difference_tables(about.contrasts, about.baseline):
             console.print()
             console.print(differences)
         console.print()
         console.print(headline(about.contrasts[0]), style="bold", markup=False, highlight=False)
-    for warning in (*_warnings(scored), *about.notes):
+    for warning in group.notes:
         _warn(console, warning)
-
-
-def _warnings(runs: Sequence[Run]) -> Iterator[str]:
-    """What a reader must know before believing that the attention made the difference."""
-    for key in differing(runs):
-        values = ", ".join(dict.fromkeys(str(value(run, key)) for run in runs))
-        yield f"the runs differ in more than the attention: {key} is {values}"
-    if queries := query_states(runs):
-        named = ", ".join(f"{attention}: {query}" for attention, query in queries.items())
-        yield (
-            f"each attention has its paper's query state ({named}); "
-            "decoder.query=previous for every run leaves the scorer as the only difference"
-        )
-    updates = {run.results["cost"]["updates"] for run in runs if run.results}
-    if len(updates) > 1:
-        yield f"unequal budgets: between {min(map(_count, updates)):,} and {max(map(_count, updates)):,} updates"
-    seeds: dict[str, set[int | None]] = {}
-    for run in runs:
-        seeds.setdefault(run.attention, set()).add(run.seed)
-    if len(seeds) > 1 and min(map(len, seeds.values())) < FEW:
-        yield "fewer than three seeds of an attention: the spread between trainings is unknown"
 
 
 def _warn(console: Console, text: str) -> None:
     console.print(f"note: {text}", style="yellow", markup=False, highlight=False)
 
 
-def _count(number: int | None) -> int:
-    return number or 0
-
-
-def _older_files(out: Path, tables: Sequence[Sequence[Row]]) -> set[Path]:
+def _older_files(out: Path, groups: Sequence[Group]) -> set[Path]:
     """What an older comparison of these runs left in `out`. Raises `InputError` where there is one of other runs."""
     if not (out / CSV).exists():
         return set()
     with (out / CSV).open(encoding="utf-8", newline="") as file:
         older = {row.get("run") or "" for row in csv.DictReader(file)}
-    if others := sorted(older - {row["run"] for table in tables for row in table}):
+    if others := sorted(older - {row["run"] for group in groups for row in group.rows}):
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
     charts = {path for name in (CURVE, DIFFERENCE) for path in out.glob(f"{name}*")}
     tables_beside = {path for name in (ARMS, DIFFERENCES) for path in out.glob(name)}

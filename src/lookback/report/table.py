@@ -17,6 +17,8 @@ from lookback.report.runs import Run
 Row = dict[str, Any]
 
 _SCORES = ("chrf", "ter", "perplexity", "length_ratio", "truncated", "half_length", "retention")
+SHIFTS = ("shift_0", "shift_-1")
+"""An attention that looks with the decoder's previous state can be one target word off: both are shown."""
 _STATUS_STYLE = {"finished": "green", "failed": "bold red"}
 
 
@@ -54,6 +56,7 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
             "bleu": run.bleu,
             **_by_length(run, buckets),
             **{key: (run.results or {}).get(key) for key in _SCORES},
+            **_alignment(run),
             **{key: (run.results or {}).get("cost", {}).get(key) for key in COST},
             "status": run.status,
             "reason": run.reason,
@@ -78,10 +81,12 @@ def score_table(rows: Sequence[Row], title: str) -> Table:
     """BLEU of each run, whole and by source length, under the number of sentences; the best of a column in bold."""
     table = plain_table(title)
     buckets = [key for key in rows[0] if key.startswith("bleu ")]
-    keys = _differing_columns(rows)
+    keys = other_settings(rows)
     for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
         table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
-    for name in ("BLEU", *(key.removeprefix("bleu ") for key in buckets), "length ratio", "cut", "kept"):
+    aligned = any(row["aer_shift_0"] is not None for row in rows)
+    last = ("length ratio", "cut", "kept", *(["AER"] if aligned else []))
+    for name in ("BLEU", *(key.removeprefix("bleu ") for key in buckets), *last):
         table.add_column(name, justify="right", max_width=7)
     best = {key: max((row[key] for row in rows if row[key] is not None), default=None) for key in ("bleu", *buckets)}
     counts = {key: next((row[f"n{key[4:]}"] for row in rows if row["bleu"] is not None), None) for key in buckets}
@@ -91,6 +96,7 @@ def score_table(rows: Sequence[Row], title: str) -> Table:
         if row["bleu"] is None:
             scores[0] = _status(row)
         rest = [number(row["length_ratio"], ".3f"), number(row["truncated"], "d"), number(row["retention"], ".0%")]
+        rest += [number(row["aer_shift_0"], ".2f")] if aligned else []
         table.add_row(*_names(row, keys), *scores, *rest)
     table.caption = "by source length in words · cut: met the length limit · kept: longest bucket / best bucket"
     return table
@@ -99,16 +105,16 @@ def score_table(rows: Sequence[Row], title: str) -> Table:
 def cost_table(rows: Sequence[Row]) -> Table:
     """What each run took, and where it is: as much of its path as tells it from the others."""
     table = plain_table("What it took")
-    keys = _differing_columns(rows)
+    keys = other_settings(rows)
     for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
         table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
     for name in ("updates", "tokens", "tokens/s", "parameters", "time", "memory"):
         table.add_column(name, justify="right", max_width=10)
     table.add_column("run", overflow="fold")
-    for row, place in zip(rows, _distinguishing([row["run"] for row in rows]), strict=True):
-        counts = [_short(row[key]) for key in ("updates", "target_tokens", "tokens_per_second", "parameters")]
-        memory = "" if row["peak_memory_mb"] is None else f"{_short(row['peak_memory_mb'] * 1e6)}B"
-        table.add_row(*_names(row, keys), *counts, _duration(row["seconds"]), memory, escape(place))
+    for row, place in zip(rows, distinguishing([row["run"] for row in rows]), strict=True):
+        counts = [short(row[key]) for key in ("updates", "target_tokens", "tokens_per_second", "parameters")]
+        memory = "" if row["peak_memory_mb"] is None else f"{short(row['peak_memory_mb'] * 1e6)}B"
+        table.add_row(*_names(row, keys), *counts, duration(row["seconds"]), memory, escape(place))
     table.caption = "tokens: target tokens trained on"
     return table
 
@@ -127,7 +133,8 @@ def _names(row: Row, keys: Sequence[str]) -> list[str]:
     return [escape(row["attention"]), number(row["seed"], "d"), *(escape(str(row[key])) for key in keys)]
 
 
-def _differing_columns(rows: Sequence[Row]) -> list[str]:
+def other_settings(rows: Sequence[Row]) -> list[str]:
+    """The config keys that differ between the runs: each is a column."""
     columns = list(rows[0])
     return columns[columns.index("seed") + 1 : columns.index("bleu")]
 
@@ -145,6 +152,12 @@ def _by_length(run: Run, buckets: Sequence[str]) -> Row:
     return scores | {f"n {name}": curve[name]["n"] if name in curve else None for name in buckets}
 
 
+def _alignment(run: Run) -> Row:
+    """The alignment error rate at either shift, 0..1."""
+    quality = (run.results or {}).get("aer") or {}
+    return {f"aer_{shift}": quality[shift]["aer"] if shift in quality else None for shift in SHIFTS}
+
+
 def _relative(directory: Path, out: Path) -> str:
     try:
         return Path(os.path.relpath(directory, out)).as_posix()
@@ -152,7 +165,7 @@ def _relative(directory: Path, out: Path) -> str:
         return directory.resolve().as_posix()
 
 
-def _distinguishing(paths: Sequence[str]) -> list[str]:
+def distinguishing(paths: Sequence[str]) -> list[str]:
     """The last parts of each path, as few as leave all of them different."""
     parts = [path.split("/") for path in paths]
     most = max(map(len, parts), default=1)
@@ -170,7 +183,7 @@ def _best(text: str, is_best: bool) -> str:
     return f"[bold]{text}[/]" if is_best and text else text
 
 
-def _short(number: float | None) -> str:
+def short(number: float | None) -> str:
     """Three digits and a letter: 812, 21.3k, 1.90M."""
     if number is None:
         return ""
@@ -180,7 +193,8 @@ def _short(number: float | None) -> str:
     return f"{number:.3g}"
 
 
-def _duration(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
+    """Wall-clock time as a reader says it: 4m 47s, 1h 02m."""
     if seconds is None:
         return ""
     minutes, rest = divmod(round(seconds), 60)

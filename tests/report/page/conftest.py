@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from lookback.report import read_runs
-from lookback.report.comparison import report_groups
-from lookback.report.page import write_page
+from lookback.report import read_runs, write_report
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ATTENTIONS = {"none": 0.02, "dot": 0.006, "general": 0.004, "bahdanau": 0.002}
@@ -76,4 +74,4 @@ def report_runs(make_run_at, tmp_path_factory) -> list[Path]:
 def report(report_runs, tmp_path_factory) -> Path:
     """Their page."""
     path = tmp_path_factory.mktemp("report") / "report.html"
-    return write_page(path, report_groups(read_runs(report_runs), path.parent))
+    return write_report(read_runs(report_runs), path)

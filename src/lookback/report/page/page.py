@@ -9,9 +9,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lookback.evaluation import atomic_write
+from lookback.report.group import Group
 from lookback.report.page.alignments import alignments
 from lookback.report.page.bundle import vega_bundle
-from lookback.report.page.group import Group
 from lookback.report.page.payload import packed
 from lookback.report.page.sentences import sentences
 

@@ -1,0 +1,80 @@
+"""Runs that may be ranked together, what their sentences say, and what a reader must know before believing it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookback.report.contrasts import Evidence, evidence
+from lookback.report.differences import differing, query_states, value
+from lookback.report.headline import FEW
+from lookback.report.runs import Run
+from lookback.report.table import Row, rows
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one test set and one signature, or runs without scores."""
+
+    number: int
+    """From 1, the largest group"""
+    runs: Sequence[Run]
+    rows: Sequence[Row]
+    """A row a run, ranked: `lookback.report.table.rows`"""
+    evidence: Evidence
+    notes: Sequence[str]
+    """Warnings"""
+
+    @property
+    def scored(self) -> list[Run]:
+        """The runs that have results."""
+        return [run for run in self.runs if run.results]
+
+
+def grouped(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list[Group]:
+    """Cut `runs` by test set and signature, largest group first: what differs in either is never ranked together.
+
+    Runs without scores are listed with the others where there is one group, else by themselves. Paths in the rows are
+    as seen from `out`. Attentions are compared with `baseline` (`lookback.report.contrasts.evidence`).
+    """
+    groups = []
+    for number, members in enumerate(_alike(runs), 1):
+        about = evidence(members, baseline)
+        notes = [*_warnings([run for run in members if run.results]), *about.notes]
+        groups.append(Group(number, members, rows(members, number, out), about, notes))
+    return groups
+
+
+def _alike(runs: Sequence[Run]) -> list[list[Run]]:
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        if run.results:
+            groups.setdefault((run.results["signature"], run.results["data_fingerprint"]), []).append(run)
+    if len(groups) <= 1:  # one table shows them all
+        return [list(runs)]
+    unscored = [run for run in runs if run.results is None]
+    return sorted(groups.values(), key=len, reverse=True) + ([unscored] if unscored else [])
+
+
+def _warnings(runs: Sequence[Run]) -> Iterator[str]:
+    """What a reader must know before believing that the attention made the difference."""
+    for key in differing(runs):
+        values = ", ".join(dict.fromkeys(str(value(run, key)) for run in runs))
+        yield f"the runs differ in more than the attention: {key} is {values}"
+    if queries := query_states(runs):
+        named = ", ".join(f"{attention}: {query}" for attention, query in queries.items())
+        yield (
+            f"each attention has its paper's query state ({named}); "
+            "decoder.query=previous for every run leaves the scorer as the only difference"
+        )
+    updates = {run.results["cost"]["updates"] for run in runs if run.results}
+    if len(updates) > 1:
+        yield f"unequal budgets: between {min(map(_count, updates)):,} and {max(map(_count, updates)):,} updates"
+    seeds: dict[str, set[int | None]] = {}
+    for run in runs:
+        seeds.setdefault(run.attention, set()).add(run.seed)
+    if len(seeds) > 1 and min(map(len, seeds.values())) < FEW:
+        yield "fewer than three seeds of an attention: the spread between trainings is unknown"
+
+
+def _count(number: int | None) -> int:
+    return number or 0
