@@ -41,6 +41,7 @@ class Endless:
     """A corpus whose training split is a stream."""
 
     train_max_length, max_length_ratio, bleu_tokenize = 60, None, "none"
+    streaming = True
 
     def load(self, split: str) -> object:
         from datasets import Dataset, IterableDataset

@@ -18,6 +18,7 @@ class MemoryCorpus:
 
     bleu_tokenize = "none"
     max_length_ratio = None
+    streaming = False
 
     def __init__(self, train: list[str], validation: list[str], test: list[str], train_max_length: int | None) -> None:
         self.train_max_length = train_max_length

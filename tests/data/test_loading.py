@@ -31,10 +31,10 @@ class Numbered:
     train_max_length, max_length_ratio, bleu_tokenize = None, None, "none"
 
     def __init__(self, count: int, streams: bool) -> None:
-        self._count, self._streams = count, streams
+        self._count, self.streaming = count, streams
 
     def load(self, split: str) -> datasets.Dataset | datasets.IterableDataset:
-        if split == "train" and self._streams:
+        if split == "train" and self.streaming:
             return datasets.IterableDataset.from_generator(lambda: iter(rows(self._count)))
         return datasets.Dataset.from_list(rows(self._count if split == "train" else 20))
 

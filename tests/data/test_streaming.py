@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lookback.data import Batch, TranslationData, WordTokenization
 from lookback.data.batching import BucketBatchSampler
 from lookback.data.loading import Loader
-from lookback.data.streaming import Place, StreamLoader
+from lookback.data.streaming import Place, Reached, StreamLoader
 from lookback.errors import InputError
 
 BUFFER = 40
@@ -34,6 +34,7 @@ def rows(count: int) -> Iterator[dict[str, str]]:
 
 class Streamed:
     train_max_length, max_length_ratio, bleu_tokenize = None, None, "none"
+    streaming = True
 
     def __init__(self, train: datasets.IterableDataset) -> None:
         self._train = train
@@ -147,7 +148,7 @@ def test_a_stream_that_ends_is_followed_by_the_next_epoch() -> None:
     module = data(generated(100))
     ended = loader(module)
     epoch(ended, 3)
-    assert ended.state_dict() == {"epoch": 4, "batch": 0}
+    assert ended.state_dict() == {"epoch": 4, "batch": 0, "reached": {"pairs": 0, "dropped": {}}}
 
 
 def test_a_state_does_not_know_what_was_only_read_ahead() -> None:
@@ -164,6 +165,118 @@ def test_a_state_does_not_know_what_was_only_read_ahead() -> None:
         resumed = loader(module)
         resumed.load_state_dict(ahead.state_dict())
         assert [batch.ids.tolist() for batch in resumed] == (whole[done:] or epoch(loader(module), 1))
+
+
+BLANK = "a side without words"
+
+
+def reached_after(batches: list[list[int]], count: int) -> Reached:
+    """By hand: the windows that these batches are of, as whole windows, and all of a stream that ended."""
+    pairs = BUFFER * (1 + max(row for batch in batches for row in batch) // BUFFER)
+    pairs = count if pairs > count or sorted(row for batch in batches for row in batch) == kept(count) else pairs
+    blank = sum(i % 9 == 4 for i in range(pairs))
+    return Reached(pairs, {BLANK: blank} if blank else {})
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("counted", [False, True])
+def test_what_is_dropped_is_counted_as_far_as_training_went(kind: str, counted: bool, tmp_path: Path) -> None:
+    """At every batch, also where reading is ahead of training; and the same from any batch on."""
+    count = 150 if kind == "take" else 203
+    module = data(stream(kind, tmp_path))
+    cut = (module.batch_size, module.batch_unit, module.seed)
+
+    def begun() -> StreamLoader:
+        return StreamLoader(module._windows, module._encode, *cut, 0, 1, counted)
+
+    through = begun()
+    assert through.reached == Reached()
+    order: list[list[int]] = []
+    states = []
+    batches = iter(through)
+    waiting = [next(batches)] if counted else []
+    while True:
+        if (batch := next(batches, None)) is not None:
+            waiting.append(batch)
+        if not waiting:
+            break
+        order.append(waiting.pop(0).ids.tolist())
+        if counted:
+            through.take()
+        if counted or batch is not None:  # without a look ahead, the end is known when the next batch is asked for
+            states.append(through.state_dict())
+            assert through.reached == reached_after(order, count), len(order)
+    assert through.reached == reached_after(order, count)
+    assert epoch(through, 1)
+    assert through.reached == reached_after(order, count), "a second reading counts nothing twice"
+
+    for done in (1, 5, 6, len(states) - 1, len(states)):
+        state = states[done - 1]
+        resumed = begun()
+        resumed.load_state_dict(state)
+        assert resumed.reached == reached_after(order[:done], count)
+        for number in (0, 1):
+            resumed.sampler.set_epoch(max(number, state["epoch"]))
+            for _ in resumed:
+                if counted:
+                    resumed.take()
+        assert resumed.reached == reached_after(order, count)
+
+
+def blanks(count: int, first: int, last: int) -> Iterator[dict[str, str]]:
+    for i in range(count):
+        yield {"source": "a b" if first <= i < last else " ", "target": "c"}
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 1), (0, 7), (95, 100), (45, 46), (0, 100)])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_windows_of_which_nothing_is_left_are_counted_wherever_they_are(first: int, last: int, ranks: int) -> None:
+    if last - first < ranks:
+        return
+    module = data(
+        datasets.IterableDataset.from_generator(blanks, gen_kwargs={"count": 100, "first": first, "last": last}), 10
+    )
+    for rank in range(ranks):
+        batches = loader(module, rank, ranks)
+        epoch(batches, 0)
+        dropped = 100 - (last - first)
+        assert batches.reached == Reached(100, {BLANK: dropped} if dropped else {})
+
+
+def test_a_stream_that_was_read_once_dropped_what_a_corpus_of_its_pairs_drops(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    limits = {"train_max_length": 6, "max_length_ratio": 4.0}
+
+    class Whole(Streamed):
+        streaming = False
+        train_max_length, max_length_ratio = limits.values()
+
+    class Stream(Streamed):
+        train_max_length, max_length_ratio = limits.values()
+
+    cut = (WordTokenization(), 8, "sentences", 8, BUFFER, 1)
+    whole = TranslationData(Whole(datasets.Dataset.from_list(list(rows(203)))), *cut)  # type: ignore[arg-type]
+    whole.setup()
+    printed = capsys.readouterr().err.splitlines()
+    read = TranslationData(Stream(generated(203)), *cut)
+    read.setup()
+    for _ in read.train_dataloader():
+        pass
+    assert len(whole.describe()["dropped"]) > 2
+    assert read.describe()["dropped"] == whole.describe()["dropped"]
+    capsys.readouterr()
+    read.teardown("test")
+    assert capsys.readouterr().err == ""
+    read.teardown("fit")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line in printed
+    assert line.startswith("training pairs: ")
+
+
+def test_what_is_no_stream_is_not_taken_for_one() -> None:
+    with pytest.raises(TypeError, match="the train split is no stream, expected one, as `streaming` says"):
+        data(datasets.Dataset.from_list(list(rows(9))))  # type: ignore[arg-type]
 
 
 def test_tokenizers_are_learnt_on_the_first_window_and_kept(datasets_cache: Path) -> None:

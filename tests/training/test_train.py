@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +237,7 @@ def test_a_run_goes_on_from_any_update(
 ) -> None:
     """A checkpoint at every update: stopped anywhere and twice, a run loses nothing and ends with the same numbers."""
     if options[: len(STREAM)] == STREAM:
-        monkeypatch.setattr(GrammarCorpus, "load", streamed(GrammarCorpus.load))
+        make_stream(monkeypatch)
     always = (grammar_cache, "encoder.dropout=0.2", "optimizer.lr=0.05", "callbacks.last.minutes=0", *options)
     whole = run(tmp_path / "whole", *always)
     updates = whole["cost"]["updates"]
@@ -254,23 +254,35 @@ def test_a_run_goes_on_from_any_update(
         assert (stopped / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
 
-def streamed(load: Callable[..., datasets.Dataset]) -> Callable[..., datasets.Dataset | datasets.IterableDataset]:
-    def from_start(corpus: GrammarCorpus, split: str) -> datasets.Dataset | datasets.IterableDataset:
-        return load(corpus, split).to_iterable_dataset() if split == "train" else load(corpus, split)
+def make_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The built-in corpus has a stream for training; every fifth pair of it has a blank side."""
+    load = GrammarCorpus.load
 
-    return from_start
+    def from_start(corpus: GrammarCorpus, split: str) -> datasets.Dataset | datasets.IterableDataset:
+        whole = load(corpus, split)
+        if split != "train":
+            return whole
+        sources = [" " if i % 5 == 3 else source for i, source in enumerate(whole["source"])]
+        return datasets.Dataset.from_dict({"source": sources, "target": whole["target"]}).to_iterable_dataset()
+
+    monkeypatch.setattr(GrammarCorpus, "load", from_start)
+    monkeypatch.setattr(GrammarCorpus, "streaming", True)
 
 
 def test_a_stream_trains_until_max_steps_and_validates_on_the_way(
-    tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(GrammarCorpus, "load", streamed(GrammarCorpus.load))
+    make_stream(monkeypatch)
     record = run(tmp_path / "run", grammar_cache, "trainer.max_steps=20", "batch.shuffle_buffer=20")
     assert record["cost"]["updates"] == 20
     steps = [int(row["step"]) for row in metrics(tmp_path / "run") if row["validation/bleu"]]
     assert len(steps) == 10
-    unknown = {"pairs", "dropped", "overlap", "padding_waste"}
+    unknown = {"pairs", "overlap", "padding_waste"}
     assert {record["training_data"][name] for name in unknown} == {None}
+    assert record["training_data"]["dropped"] == {"a side without words": 9}, "of 48 pairs, read seven times"
+    assert "training pairs: 39 of 48 (dropped: 9 a side without words)\n" in capsys.readouterr().err
+    again = run(tmp_path / "run", grammar_cache, "trainer.max_steps=20", "batch.shuffle_buffer=20")
+    assert numbers(again) == numbers(record), "it is over, and nothing is read"
     assert record["training_data"]["source_vocabulary"] > 4
     with pytest.raises(InputError, match=r"trainer\.max_steps=-1: expected 1 or more, as nobody knows how long"):
         run(tmp_path / "endless", grammar_cache)

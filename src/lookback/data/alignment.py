@@ -53,9 +53,7 @@ def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
     check_file(path)
     lines = [_links(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
     if len(lines) != len(pairs):
-        raise InputError(
-            f"{path}: has {len(lines):,} lines, the test set has {len(pairs):,} pairs; expected a line a pair"
-        )
+        raise InputError(f"{path}: has {len(lines):,} lines for {len(pairs):,} pairs; expected a line a pair")
     lengths = [(len(row["source"].split()), len(row["target"].split())) for row in pairs]
     _check(lines, lengths, path, base)
     kind = List(List(Value("int32")))
@@ -99,4 +97,4 @@ def _check(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], path
 
 def _other(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], base: int) -> str:
     fits = all(link.fits(pair, base) for links, pair in zip(lines, lengths, strict=True) for link in links)
-    return f"data.alignment_base={base} fits every line" if fits else f"counting from {base} does not fit either"
+    return f"alignment_base={base} fits every line" if fits else f"counting from {base} does not fit either"

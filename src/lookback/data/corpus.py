@@ -22,16 +22,18 @@ class Corpus(Protocol):
             dropped too; None means no limit.
         bleu_tokenize: the sacreBLEU tokenizer that this text is scored with: "none" where the text is tokenised
             already, "13a" where it is not.
+        streaming: whether the training split is a stream, an IterableDataset.
     """
 
     train_max_length: int | None
     max_length_ratio: float | None
     bleu_tokenize: str
+    streaming: bool
 
     def load(self, split: str) -> Dataset | IterableDataset:
         """The split "train", "validation" or "test", with the string features `source` and `target`; no other is read.
 
-        No text is None. Only the training split may be a stream, an IterableDataset.
+        No text is None. With `streaming` the training split is an IterableDataset, and no other ever is.
 
         A corpus with gold word alignments adds `alignment`, the sure links: a list of [source word, target word] pairs,
         both 0-based; and it may add `possible`, the links that are possible but not sure.

@@ -19,7 +19,7 @@ from lookback.data.cache import kept
 from lookback.data.columns import columns
 from lookback.data.corpus import SIDES, SPLITS, Corpus
 from lookback.data.encoding import EncodedPairs, encode_arrays, encode_pairs
-from lookback.data.filtering import Limits, Selection
+from lookback.data.filtering import Limits, Selection, report_dropped
 from lookback.data.loading import BatchLoader, Loader
 from lookback.data.streaming import Place, StreamLoader, Window, windows
 from lookback.data.tokenization import Tokenization
@@ -42,7 +42,8 @@ class TranslationData(lightning.LightningDataModule):
 
     A training split that is a stream is never prepared as a whole: windows of `shuffle_buffer` pairs are filtered,
     encoded, shuffled and cut into batches as training reaches them; tokenizers are learnt from the first. Its length
-    is not known, and neither are the counts that depend on it.
+    is not known, and neither are the counts that depend on it; what was dropped is counted as far as training went, and
+    printed at its end.
 
     Args:
         corpus: where the text comes from.
@@ -135,8 +136,8 @@ class TranslationData(lightning.LightningDataModule):
 
     @property
     def streams(self) -> bool:
-        """Whether the training split is a stream, after `setup`."""
-        return self._stream is not None
+        """Whether the training split is a stream."""
+        return self.corpus.streaming
 
     def texts(self, split: str) -> datasets.Dataset:
         """The raw text of "train" (what training uses of it), "validation" or "test"; `Batch.ids` are its rows.
@@ -151,7 +152,8 @@ class TranslationData(lightning.LightningDataModule):
     def describe(self) -> dict[str, Any]:
         """Numbers of the prepared data, as plain containers.
 
-        `train`, `validation`, `test`: as `EncodedPairs.describe`. `dropped`: training pairs left out, by reason.
+        `train`, `validation`, `test`: as `EncodedPairs.describe`. `dropped`: training pairs left out, by reason; of a
+        stream, among those that training has reached, where each pair counts once however often it is read.
         `overlap`: how many test pairs stand in the training split, as `Selection` has it. `padding_waste`: the share of
         a training epoch's token slots that is padding. The two vocabulary sizes include the four symbols. Of a stream,
         what depends on its length is None.
@@ -160,7 +162,7 @@ class TranslationData(lightning.LightningDataModule):
         return {
             "train": None,
             **counts,
-            "dropped": dict(self._selection.dropped) if self._selection else None,
+            "dropped": self._dropped(),
             "overlap": dict(self._selection.overlap) if self._selection else None,
             "padding_waste": self._sampler("train", 0, 1).padding_waste if "train" in counts else None,
             "source_vocabulary": len(self.source_tokenizer),
@@ -171,6 +173,12 @@ class TranslationData(lightning.LightningDataModule):
         """Write `source.json` and `target.json` into `directory`."""
         self.source_tokenizer.save(Path(directory) / "source.json")
         self.target_tokenizer.save(Path(directory) / "target.json")
+
+    def teardown(self, stage: str) -> None:
+        """Lightning calls it when training ends: only then it is known what was dropped of a stream."""
+        if stage == "fit" and isinstance(self._training, StreamLoader) and self._training.reached.dropped:
+            reached = self._training.reached
+            report_dropped(reached.pairs - sum(reached.dropped.values()), reached.dropped)
 
     def train_dataloader(self) -> Loader:
         """The training batches of this rank, from where training stands."""
@@ -213,9 +221,11 @@ class TranslationData(lightning.LightningDataModule):
         from datasets import IterableDataset
 
         texts = self.corpus.load(split)
-        if isinstance(texts, IterableDataset):
-            if split != "train":
-                raise TypeError(f"{type(self.corpus).__name__}.load: the {split} split is a stream, expected a Dataset")
+        is_stream = isinstance(texts, IterableDataset)
+        if is_stream != (self.streams and split == "train"):
+            found, expected = ("a stream", "a Dataset") if is_stream else ("no stream", "one, as `streaming` says")
+            raise TypeError(f"{type(self.corpus).__name__}.load: the {split} split is {found}, expected {expected}")
+        if is_stream:
             self._stream = texts
             return
         if not len(texts):
@@ -240,7 +250,7 @@ class TranslationData(lightning.LightningDataModule):
         else:
             reading = self._windows(0, Place())
             first = next(reading, None)
-            if first is None:
+            if not first:  # None, or without pairs
                 raise InputError(_nothing("train"))
             self._begun = chain([first], reading)
             sentences = [*first.source.to_pylist(), *first.target.to_pylist()]
@@ -258,6 +268,11 @@ class TranslationData(lightning.LightningDataModule):
         folder = kept("tokenizers", parts, "Learning the vocabularies", write)
         source = Tokenizer.load(folder / "source.json")
         return source, source if self.tokenization.joint else Tokenizer.load(folder / "target.json")
+
+    def _dropped(self) -> dict[str, int] | None:
+        if self._selection is not None:
+            return dict(self._selection.dropped)
+        return dict(self._training.reached.dropped) if isinstance(self._training, StreamLoader) else None
 
     def _windows(self, epoch: int, place: Place) -> Iterator[Window]:
         if self._begun is not None and (epoch, place) == (0, Place()):

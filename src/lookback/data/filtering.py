@@ -104,6 +104,7 @@ class Selection:
 
 
 def report_dropped(pairs: int, dropped: dict[str, int]) -> None:
+    """Say on standard error how many training pairs stayed, and why the others did not."""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items())
     total = pairs + sum(dropped.values())
     print(f"training pairs: {pairs:,} of {total:,} (dropped: {reasons})", file=sys.stderr)

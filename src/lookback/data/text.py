@@ -155,6 +155,14 @@ def stream_pair(
     return stream if limit is None else stream.take(limit)
 
 
+def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Iterator[pa.RecordBatch]:
+    """The pairs that `read_pair` gives, in their order, some ten thousand in memory at a time, with its checks.
+
+    A file that cannot be read is refused at once; lines that are at fault, or have no partner, when they are reached.
+    """
+    return _aligned(_checked(source, target))
+
+
 def _checked(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> tuple[Path, Path]:
     paths = (Path(source).expanduser(), Path(target).expanduser())
     for path in paths:

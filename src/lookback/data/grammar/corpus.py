@@ -44,6 +44,7 @@ class GrammarCorpus:
 
     bleu_tokenize = "none"  # the text is tokenised already
     max_length_ratio: float | None = None  # whatever the grammar says is a translation
+    streaming = False
 
     def __init__(
         self,
