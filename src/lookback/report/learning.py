@@ -39,7 +39,7 @@ MEASURES = {
     "bleu": Logged("validation/bleu", "Validation BLEU", ".1f"),
     "aer": Logged("attention/aer", "Alignment error rate", ".3f", share=True),
     "aer_shift_-1": Logged("attention/aer_shift_-1", "Alignment error rate, shift −1", ".3f", share=True),
-    "entropy": Logged("attention/entropy", "Entropy of the attention", ".2f"),
+    "entropy": Logged("attention/entropy", "Entropy of the attention, nats", ".2f"),
     "sharpness": Logged("attention/sharpness", "Sharpness of the attention", ".2f", share=True),
     "coverage": Logged("attention/coverage", "Coverage of the source", ".2f", share=True),
     "monotonicity": Logged("attention/monotonicity", "Monotonicity of the attention", ".2f", share=True),
