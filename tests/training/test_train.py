@@ -348,10 +348,64 @@ def test_a_diverged_training_stops_and_says_so(tmp_path: Path, grammar_cache: st
     assert "diverged" in json.loads((tmp_path / "status.json").read_text())["reason"]
 
 
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_another_text_does_not_go_on(tmp_path: Path) -> None:
+    """The same files by name, with another word in one of them: nothing of the run changes."""
+    files = []
+    for split in ("train", "validation", "test"):
+        for side in ("source", "target"):
+            (tmp_path / f"{split}.{side}").write_text("a b c\nd e\n" * 10)
+            files.append(f"data.{split}.{side}='{tmp_path}/{split}.{side}'")
+    options = ["data=text", *files, "data.bleu_tokenize=none"]
+    first = run(tmp_path / "run", *options, tiny_data=False)
+    before = contents(tmp_path / "run")
+    (tmp_path / "train.target").write_text("a b c\nd f\n" * 10)
+    with pytest.raises(InputError, match="holds a run with another target tokenizer than the training text") as caught:
+        run(tmp_path / "run", *options, "trainer.max_epochs=2", tiny_data=False)
+    assert "\n" not in str(caught.value)
+    assert contents(tmp_path / "run") == before
+    (tmp_path / "train.target").write_text("a b c\nd e\n" * 10)
+    assert (
+        run(tmp_path / "run", *options, "trainer.max_epochs=2", tiny_data=False)["cost"]["updates"]
+        == 2 * (first["cost"]["updates"])
+    )
+
+
 @pytest.mark.parametrize(
     ("override", "named"),
     [
-        ("batch.unit=words", r"batch_unit: 'words', expected one of sentences, tokens"),
+        ("unknown_words=copyy", r"unknown_words=copyy: no such file"),
+        ("trainer.max_steps=-1", r"trainer\.max_steps=-1: expected 1 or more, as nobody knows how long a stream is"),
+        ("trainer.val_check_interval=0.5", r"trainer\.val_check_interval=0\.5: expected a number of batches"),
+        ("decoder.embedding_size=10", r"encoder\.embedding_size=8 and decoder\.embedding_size=10"),
+        ("label_smoothing=-1", r"label_smoothing=-1: expected"),
+        ("search.beam_size=0", r"search: beam_size=0"),
+    ],
+)
+def test_a_setting_is_refused_before_the_text_is_read(
+    tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch, override: str, named: str
+) -> None:
+    def read(corpus: GrammarCorpus, split: str) -> None:
+        raise AssertionError("read")
+
+    monkeypatch.setattr(GrammarCorpus, "load", read)
+    monkeypatch.setattr(GrammarCorpus, "streaming", True)
+    options = (grammar_cache, "tokenizer.joint=true", "trainer.max_steps=8")
+    with pytest.raises(AssertionError, match="read"):
+        run(tmp_path, *options)
+    with pytest.raises((InputError, InstantiationException)) as caught:
+        run(tmp_path, *options, override)
+    assert re.search(named, explain(caught.value) or "")
+    assert "failed" in (tmp_path / "status.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("override", "named"),
+    [
+        ("batch.unit=words", r"^batch\.unit: 'words', expected one of sentences, tokens"),
         ("optimizer.lr=-1", r"optimizer: Invalid learning rate: -1"),
         ("scheduler.start=2", r"scheduler: start=2: expected"),
         ("label_smoothing=-1", r"label_smoothing=-1: expected"),
@@ -362,7 +416,9 @@ def test_a_diverged_training_stops_and_says_so(tmp_path: Path, grammar_cache: st
         ("initialization.deviation=-1", r"initialization"),
         ("tokenizer.vocabulary_size=4", r"vocabulary_size: 4, expected more"),
         ("validation_sentences=0", r"validation_sentences=0: expected 1 or more"),
-        ("batch.size=1.5", r"batch_size: 1\.5, expected a whole number"),
+        ("batch.size=1.5", r"^batch\.size: 1\.5, expected a whole number"),
+        ("batch.evaluation_size=0", r"^batch\.evaluation_size: 0, expected a whole number, 1 or more"),
+        ("batch.shuffle_buffer=null", r"^batch\.shuffle_buffer: None, expected a whole number, 1 or more"),
         ("trainer.devices=2", r"trainer\.devices=2: expected 1"),
         ("trainer.max_epochs=0", r"trainer: no epoch was trained"),
     ],

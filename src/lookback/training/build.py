@@ -2,14 +2,23 @@
 
 from typing import Any
 
+import pyarrow as pa
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from lookback.data import Corpus, Tokenizer, TranslationData
-from lookback.errors import settings
+from lookback.data import Corpus, Tokenizer, TranslationData, WordTokenization
+from lookback.errors import InputError, settings
 from lookback.nn import Seq2Seq, initialize
 from lookback.training.module import TranslationModule
 from lookback.training.writing import dictionary
+
+_BATCH = {
+    "batch_size": "batch.size",
+    "batch_unit": "batch.unit",
+    "evaluation_batch_size": "batch.evaluation_size",
+    "shuffle_buffer": "batch.shuffle_buffer",
+}
+"""The settings that the arguments of the data module are, by argument."""
 
 
 def build_data(
@@ -21,7 +30,7 @@ def build_data(
     """The data that ``config`` names, not yet read; another corpus or given tokenizers take the place of its own."""
     corpus = instantiate(config.data) if corpus is None else corpus
     tokenization = instantiate(config.tokenizer)
-    with settings():
+    try:
         return TranslationData(
             corpus=corpus,
             tokenization=tokenization,
@@ -33,6 +42,9 @@ def build_data(
             source_tokenizer=source_tokenizer,
             target_tokenizer=target_tokenizer,
         )
+    except ValueError as error:
+        argument, _, refusal = str(error).partition(":")
+        raise InputError(f"{_BATCH[argument]}:{refusal}") from error
 
 
 def build_model(
@@ -74,6 +86,15 @@ def build_module(
             label_smoothing=config.label_smoothing,
             config=plain(config),
         )
+
+
+def rehearse(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
+    """Build all of it for a vocabulary of one word: what is wrong with a setting is said before any text is read.
+
+    joint: whether both sides have one tokenizer.
+    """
+    word = pa.array(["word"])
+    build_module(config, *WordTokenization(joint=joint).learn(lambda side: iter([word])), bleu_tokenize)
 
 
 def plain(config: DictConfig) -> dict[str, Any]:

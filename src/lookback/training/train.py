@@ -11,12 +11,12 @@ from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import WandbLogger
 from omegaconf import DictConfig
 
-from lookback.data import TranslationData
+from lookback.data import Tokenizer, TranslationData
 from lookback.errors import InputError
 from lookback.report import Run, length_chart, save_chart
 from lookback.search import LengthRule
 from lookback.training.alignment_snapshots import AlignmentSnapshots
-from lookback.training.build import build_data, build_module, plain
+from lookback.training.build import build_data, build_module, plain, rehearse
 from lookback.training.callbacks import Cost, LastValidation, PlainProgress, in_terminal
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.module import TranslationModule
@@ -34,19 +34,26 @@ def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
     Where the directory has a last checkpoint, training goes on from there, to the same numbers as without the stop.
     """
     run = RunDirectory(directory)
+    data = None
     if run.last.is_file():  # before anything in the directory changes: a refusal leaves the run as it is
         _check_same(run.checkpoint(run.last)["config"], plain(config), run)
+        data = _prepared(config)
+        _check_same_text(data, run)
     with run.recording():
         exit_code = 1
         try:
-            record = _train(config, run)
+            if data is None:
+                data = _prepared(config)
+                data.save_tokenizers(run.tokenizers)
+            record = _train(config, run, data)
             exit_code = 0
             return record
         finally:
             finish(exit_code)
 
 
-def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
+def _prepared(config: DictConfig) -> TranslationData:
+    """The data of a training, read and encoded. That may take an hour: settings are refused before it."""
     quiet()
     if not isinstance(config.seed, int) or config.seed < 0:
         raise InputError(f"seed={config.seed!r}: expected a whole number, 0 or more")
@@ -55,12 +62,17 @@ def _train(config: DictConfig, run: RunDirectory) -> dict[str, Any]:
     if config.trainer.devices not in (1, "1"):
         # more would train, but their ranks would write the same files and count each their own share of the cost
         raise InputError(f"trainer.devices={config.trainer.devices}: expected 1; a training runs on one device so far")
-    lightning.seed_everything(config.seed, verbose=False)
-    resumed = run.last.is_file()
-
     data = build_data(config)
+    if data.streams:
+        _for_a_stream(config)
+    rehearse(config, data.tokenization.joint, data.corpus.bleu_tokenize)
     data.setup()
-    data.save_tokenizers(run.tokenizers)
+    return data
+
+
+def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict[str, Any]:
+    resumed = run.last.is_file()
+    lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
     describe(config, data, module, run.path)
     warn_of_short_limits(data, module.search.rule)
@@ -135,6 +147,16 @@ def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) 
                     f"{run.path}: holds a run with {key}={old.get(key)}, which cannot go on with {key}={new.get(key)}; "
                     "expected the same value, or another directory"
                 )
+
+
+def _check_same_text(data: TranslationData, run: RunDirectory) -> None:
+    """A network's words stay what they were: its tokenizers are those that the training text gives."""
+    for side, tokenizer in (("source", data.source_tokenizer), ("target", data.target_tokenizer)):
+        if Tokenizer.load(run.tokenizers / f"{side}.json").to_json() != tokenizer.to_json():
+            raise InputError(
+                f"{run.path}: holds a run with another {side} tokenizer than the training text gives now; "
+                "expected the text that it began with, or another directory"
+            )
 
 
 def _for_a_stream(config: DictConfig) -> dict[str, Any]:
