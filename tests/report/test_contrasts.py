@@ -28,7 +28,7 @@ def test_runs_are_paired_by_their_seed_and_tested_on_their_counts(run):
     assert contrast.difference.whole["difference"] == pytest.approx(runs[2].bleu - runs[1].bleu)
     assert contrast.difference.whole["significant"]
     assert (found.arms["none"]["seeds"], found.arms["dot"]["seeds"]) == (2, 2)
-    assert found.arms["none"]["bleu"] == pytest.approx((runs[0].bleu + runs[1].bleu) / 2)
+    assert found.arms["none"]["score"] == pytest.approx((runs[0].bleu + runs[1].bleu) / 2)
 
 
 def test_the_baseline_is_none_or_the_first_by_the_alphabet_or_what_is_asked_for(run):

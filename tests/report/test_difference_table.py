@@ -38,9 +38,9 @@ def test_a_row_a_contrast_and_bucket(found):
         "seeds": 1,
         "words": "all",
         "n": 185,
-        "bleu": found.arms["bahdanau"]["bleu"],
-        "baseline bleu": found.arms["none"]["bleu"],
-        "difference": pytest.approx(found.arms["bahdanau"]["bleu"] - found.arms["none"]["bleu"]),
+        "bleu": found.arms["bahdanau"]["score"],
+        "baseline bleu": found.arms["none"]["score"],
+        "difference": pytest.approx(found.arms["bahdanau"]["score"] - found.arms["none"]["score"]),
         "low": found.contrasts[0].difference.whole["ci"][0],
         "high": found.contrasts[0].difference.whole["ci"][1],
         "p": 1 / 1001,
@@ -85,7 +85,7 @@ def test_an_open_bound_is_said_in_words(found):
 
 def test_more_than_three_arms_go_on_in_another_table(found):
     widest = {"n": 99999, "difference": -10.15, "ci": [-11.25, 10.25], "significant": True}
-    contrasts = [Contrast(f"attention{i}", "none", [], Difference(1, widest, [])) for i in range(4)]
+    contrasts = [Contrast(f"attention{i}", "none", [], Difference("bleu", 1, widest, [])) for i in range(4)]
     first, second = difference_tables(contrasts, "none")
     text = shown(first)
     assert "-10.2 (-11.2 to 10.2)*" in text

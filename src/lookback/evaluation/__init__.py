@@ -22,6 +22,7 @@ from lookback.evaluation.length_curve import (
     midpoint,
     retention,
 )
+from lookback.evaluation.measures import MEASURES, Measure, measure_of
 from lookback.evaluation.predictions import Prediction, read_predictions, write_predictions
 from lookback.evaluation.resampling import RESAMPLES, resample
 from lookback.evaluation.results import (
@@ -48,6 +49,7 @@ __all__ = [
     "COST",
     "ENOUGH",
     "LEVEL",
+    "MEASURES",
     "RESAMPLES",
     "SCHEMA",
     "SHIFTS",
@@ -56,6 +58,7 @@ __all__ = [
     "Diagnostics",
     "Difference",
     "LinkCounts",
+    "Measure",
     "MissingCounts",
     "Prediction",
     "Resamples",
@@ -73,6 +76,7 @@ __all__ = [
     "label",
     "length_curve",
     "links",
+    "measure_of",
     "merge_to_words",
     "midpoint",
     "read_predictions",

@@ -11,7 +11,10 @@ Two intervals that overlap are no test. What is asked here is asked of the diffe
 - Holm's correction of the p-values over the buckets of a curve (Holm 1979, "A Simple Sequentially Rejective Multiple
   Test Procedure").
 
-An arm of several trainings is scored by the mean of their BLEU. Its intervals come from a bootstrap of two levels: a
+BLEU, or any other of `lookback.evaluation.MEASURES`: what all of them are asked about are the same sentences, drawn and
+swapped in the same way.
+
+An arm of several trainings is scored by the mean of their scores. Its intervals come from a bootstrap of two levels: a
 resample draws trainings, and then one set of sentences for all of them, because they were all tested on the same one.
 The p-value is over sentences alone: with few trainings no test of theirs can reject anything (three pairs of runs have
 eight ways to be swapped). So a difference is called significant only where its interval leaves out 0 as well.
@@ -20,35 +23,40 @@ Everything follows from one seed and from the order of the sentences. Another or
 resamples: scores and differences stay, intervals and p-values move within their sampling error.
 """
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.evaluation.bleu import ORDERS, REFERENCE_LENGTH, bleu
+from lookback.evaluation.bleu import ORDERS, REFERENCE_LENGTH
 from lookback.evaluation.length_curve import BOUNDS, ENOUGH, Bucket, cut, half_lengths, midpoint, retentions
+from lookback.evaluation.measures import Measure, measure_of
 from lookback.evaluation.resampling import RESAMPLES, interval, resample, seed_weights, sums_of_halves
 from lookback.evaluation.segments import Segments
 
 LEVEL = 0.05
 _ROUNDING = 1e-9
-"""BLEU that may be lost in floating point, as in the tests against sacrebleu: trials so near are equally extreme."""
+"""Of a score, lost in floating point, as in the tests against sacrebleu: trials so near are equally extreme."""
 
 Pair = tuple[int, int]
-"""Places of two runs: the difference is the first one's BLEU minus the second one's."""
+"""Places of two runs: the difference is the first one's score minus the second one's."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """What an arm gains over another one: on the whole test set, and in every bucket of source lengths.
 
-    A bucket is `{"lo", "hi", "n", "bleu", "other", "difference", "ci", "p", "p_holm", "significant"}`: `bleu` and
-    `other`, 0..100, the means of the two arms' runs; `ci` the 95 % interval of `difference`; `p` two-sided; `p_holm`
-    corrected over the curve's buckets with n >= 50, None in smaller ones, which are never `significant`. Scores are
-    None where n = 0. `whole` has neither `lo` nor `hi`, and is a family of its own.
+    A bucket is `{"lo", "hi", "n", "score", "other", "difference", "ci", "p", "p_holm", "significant"}`: `score` and
+    `other`, the means of the two arms' runs; `ci` the 95 % interval of `difference`; `p` two-sided; `p_holm` corrected
+    over the curve's buckets with n >= 50, None in smaller ones, which are never `significant`. Numbers are None where
+    n = 0, or where the measure does not exist. `whole` has neither `lo` nor `hi`, and is a family of its own.
     """
 
+    measure: str
+    """Key of the measure (`lookback.evaluation.MEASURES`)"""
     seeds: int
     """Pairs of runs behind it"""
     whole: Bucket
@@ -57,99 +65,128 @@ class Difference:
 
     def better_from(self) -> list[Bucket]:
         """The buckets with n >= 50 from the first one on from which on all of them are significantly better."""
+        sign = measure_of(self.measure).better
         better: list[Bucket] = []
         for bucket in reversed([bucket for bucket in self.curve if bucket["n"] >= ENOUGH]):
-            if not (bucket["significant"] and bucket["difference"] > 0):
+            if not (bucket["significant"] and sign * bucket["difference"] > 0):
                 break
             better.insert(0, bucket)
         return better
 
 
 class Resamples:
-    """BLEU of several runs on one test set and on the same resamples of it, whole and in every bucket of lengths."""
+    """Scores of several runs on one test set and on the same resamples of it, whole and in every bucket of lengths.
+
+    Sentences are drawn when a measure first asks for them, and what was summed and scored is kept: arms, differences,
+    baselines and measures that share statistics take no further matrix product.
+    """
 
     def __init__(
-        self, runs: Sequence[Segments], bounds: Sequence[int] = BOUNDS, resamples: int = RESAMPLES, seed: int = 0
+        self,
+        runs: Sequence[Segments],
+        bounds: Sequence[int] = BOUNDS,
+        resamples: int = RESAMPLES,
+        seed: int = 0,
+        *,
+        closed: bool = False,
     ) -> None:
-        """Score `runs` (at least one). Raises `ValueError` for runs that were not tested on the same sentences."""
+        """Take `runs` (at least one); `bounds` and `closed` are those of `lookback.evaluation.length_curve.cut`.
+
+        Raises `ValueError` for runs that were not tested on the same sentences.
+        """
         first = runs[0]
         for place, run in enumerate(runs):
             if not (np.array_equal(run.source_length, first.source_length) and _same_references(run, first)):
                 raise ValueError(f"runs[{place}]: other sentences than runs[0], expected one test set")
         self.resamples, self.seed = resamples, seed
-        statistics = np.stack([run.bleu_statistics for run in runs])  # (runs, sentences, columns)
+        self._runs = runs
         # as in results.json: 4-grams are expected of a test set that has them, and of a bucket what the bucket has
         short = not (first.bleu_statistics[:, REFERENCE_LENGTH] >= ORDERS).any()
-        self._whole = _Part({}, statistics, short, resamples, (seed, 0))
-        self._buckets = [
-            _Part(bucket, statistics[:, chosen], True, resamples, (seed, bucket["lo"]))
-            for bucket, chosen in cut(first.source_length, bounds)
+        self._whole = _Part({}, runs, np.arange(len(first)), short, resamples, (seed, 0))
+        self._buckets = self._cut(bounds, closed)
+
+    def cut(self, bounds: Sequence[int], *, closed: bool = False) -> "Resamples":
+        """The same runs in other buckets; the whole test set, and what was computed of it, is shared."""
+        other = copy.copy(self)
+        other._buckets = self._cut(bounds, closed)
+        return other
+
+    def curve(self, run: int, measure: str = "bleu") -> list[Bucket]:
+        """The curve of the one run at this place, `{"lo", "hi", "n", "score"}` a bucket; None where there is none."""
+        scored = measure_of(measure)
+        return [
+            {**bucket.about, "n": bucket.n, "score": _number(bucket.scores(scored)[run, 0])} for bucket in self._buckets
         ]
 
-    def arm(self, runs: Sequence[int]) -> Bucket:
-        """Sum up one arm, the runs at these places: the mean of their BLEU, and what length does to it.
+    def arm(self, runs: Sequence[int], measure: str = "bleu") -> Bucket:
+        """Sum up one arm, the runs at these places: the mean of their scores, and what length does to it.
 
-        `{"seeds", "n", "bleu", "ci", "retention", "retention_ci", "half_length", "half_length_ci", "by_length"}`, each
-        `ci` by the bootstrap of two levels. `by_length` is the runs' mean curve, `{"lo", "hi", "n", "bleu", "ci"}` a
-        bucket; `retention` and `half_length` are that curve's. A length that a resample never falls to is beyond all
-        that were tested: such a bound of `half_length_ci` is None. Without a sentence, and where a number does not
-        exist, number and interval are None.
+        `{"seeds", "n", "score", "ci", "retention", "retention_ci", "half_length", "half_length_ci", "by_length"}`, each
+        `ci` by the bootstrap of two levels. `by_length` is the runs' mean curve, `{"lo", "hi", "n", "score", "ci"}` a
+        bucket; `retention` and `half_length` are that curve's, where more of the measure is better. A length that a
+        resample never falls to is beyond all that were tested: such a bound of `half_length_ci` is None. Without a
+        sentence, and where a number does not exist, number and interval are None.
         """
-        weights = self._weights(len(runs))
-        whole, *curve = (_weighted(part.scores[list(runs)], weights) for part in (self._whole, *self._buckets))
-        full = [place for place, bucket in enumerate(self._buckets) if bucket.n >= ENOUGH]
-        curves = np.stack(curve, axis=-1)[:, full]  # (1 + resamples, buckets)
+        scored, weights = measure_of(measure), self._weights(len(runs))
+        parts = (self._whole, *self._buckets)
+        whole, *curve = (_weighted(part.scores(scored)[list(runs)], weights) for part in parts)
+        full = [place for place, bucket in enumerate(self._buckets) if bucket.n >= ENOUGH and scored.better == 1]
+        curves = np.stack([whole, *curve], axis=-1)[:, [1 + place for place in full]]  # (1 + resamples, buckets)
         kept = retentions(curves)  # (1 + resamples,)
         half = half_lengths(curves, [midpoint(self._buckets[place].about) for place in full])
         return {
             "seeds": len(runs),
             "n": self._whole.n,
-            "bleu": _number(whole[0]),
+            "score": _number(whole[0]),
             "ci": _interval(whole[1:]),
             "retention": _number(kept[0]),
             "retention_ci": _interval(kept[1:]),
             "half_length": _number(half[0]),
             "half_length_ci": _open_interval(half[1:]),
             "by_length": [
-                {**bucket.about, "n": bucket.n, "bleu": _number(scores[0]), "ci": _interval(scores[1:])}
+                {**bucket.about, "n": bucket.n, "score": _number(scores[0]), "ci": _interval(scores[1:])}
                 for bucket, scores in zip(self._buckets, curve, strict=True)
             ],
         }
 
-    def differences(self, contrasts: Sequence[Sequence[Pair]]) -> list[Difference]:
+    def differences(self, contrasts: Sequence[Sequence[Pair]], measure: str = "bleu") -> list[Difference]:
         """Test every contrast: pairs of runs, one of each arm, that share a seed. All of them on the same resamples."""
-        wholes = self._tested(self._whole, contrasts)
-        curves = [self._tested(bucket, contrasts) for bucket in self._buckets]
+        scored = measure_of(measure)
+        wholes = self._tested(self._whole, contrasts, scored)
+        curves = [self._tested(bucket, contrasts, scored) for bucket in self._buckets]
         differences = []
         for place, pairs in enumerate(contrasts):
             whole, curve = wholes[place], [bucket[place] for bucket in curves]
-            _correct([whole] if whole["n"] else [])
+            _correct([whole])
             _correct([bucket for bucket in curve if bucket["n"] >= ENOUGH])
-            differences.append(Difference(len(pairs), whole, curve))
+            differences.append(Difference(measure, len(pairs), whole, curve))
         return differences
 
-    def _tested(self, part: "_Part", contrasts: Sequence[Sequence[Pair]]) -> list[Bucket]:
+    def _cut(self, bounds: Sequence[int], closed: bool) -> list["_Part"]:
+        return [
+            _Part(bucket, self._runs, chosen, True, self.resamples, (self.seed, bucket["lo"]))
+            for bucket, chosen in cut(self._runs[0].source_length, bounds, closed=closed)
+        ]
+
+    def _tested(self, part: "_Part", contrasts: Sequence[Sequence[Pair]], measure: Measure) -> list[Bucket]:
         """One bucket of every contrast, its p-value not corrected yet."""
-        open_verdict = {"p_holm": None, "significant": False}
-        if not part.n:
-            nothing = dict.fromkeys(("bleu", "other", "difference", "ci", "p"))
-            return [{**part.about, "n": 0, **nothing, **open_verdict} for _ in contrasts]
+        nothing = dict.fromkeys(("score", "other", "difference", "ci", "p"))
         tested = []
-        p_values = part.randomisation(contrasts, self.resamples)
+        scores = part.scores(measure)
+        p_values = part.randomisation(contrasts, measure)
         for pairs, p in zip(contrasts, p_values, strict=True):
-            first, second = part.scores[[pair[0] for pair in pairs]], part.scores[[pair[1] for pair in pairs]]
+            first, second = scores[[pair[0] for pair in pairs]], scores[[pair[1] for pair in pairs]]
             difference = _weighted(first - second, self._weights(len(pairs)))
+            found = {
+                "score": float(first[:, 0].mean()),
+                "other": float(second[:, 0].mean()),
+                "difference": float(difference[0]),
+                "ci": _interval(difference[1:]),
+                "p": p,
+            }
+            known = not np.isnan(difference[0])
             tested.append(
-                {
-                    **part.about,
-                    "n": part.n,
-                    "bleu": float(first[:, 0].mean()),
-                    "other": float(second[:, 0].mean()),
-                    "difference": float(difference[0]),
-                    "ci": interval(difference[1:]),
-                    "p": p,
-                    **open_verdict,
-                }
+                {**part.about, "n": part.n, **(found if known else nothing), "p_holm": None, "significant": False}
             )
         return tested
 
@@ -179,31 +216,46 @@ class _Part:
     def __init__(
         self,
         about: Bucket,
-        statistics: NDArray[np.int64],
+        runs: Sequence[Segments],
+        chosen: NDArray[np.int64],
         effective_order: bool,
         resamples: int,
         seed: Sequence[int],
     ) -> None:
-        self.about, self.n = about, statistics.shape[1]
-        self._statistics, self._effective_order, self._seed = statistics, effective_order, seed
-        self.scores = np.full((len(statistics), 1 + resamples), np.nan)
-        """(runs, 1 + resamples) BLEU of the sentences as they are, then of each resample; NaN without a sentence"""
-        if self.n:
-            self.scores[:, 0] = self._bleu(statistics.sum(axis=1))
-            self.scores[:, 1:] = self._bleu(resample(statistics, resamples, seed))
+        self.about, self.n = about, len(chosen)
+        self._runs, self._chosen, self._effective_order = runs, chosen, effective_order
+        self._resamples, self._seed = resamples, seed
+        self._scores: dict[str, NDArray[np.float64]] = {}
+        self._sums: dict[tuple[str, Callable[..., Any]], NDArray[np.float64]] = {}
 
-    def randomisation(self, contrasts: Sequence[Sequence[Pair]], trials: int) -> list[float]:
+    def scores(self, measure: Measure) -> NDArray[np.float64]:
+        """(runs, 1 + resamples): of the sentences as they are, then of each resample; NaN where it does not exist."""
+        if measure.key not in self._scores:
+            if self.n:
+                scores = measure.score(self._summed(measure.statistics, resample), self._effective_order)
+            else:
+                scores = np.full((len(self._runs), 1 + self._resamples), np.nan)
+            self._scores[measure.key] = scores
+        return self._scores[measure.key]
+
+    def randomisation(self, contrasts: Sequence[Sequence[Pair]], measure: Measure) -> list[float]:
         """p of each contrast: how often its difference is as large, either way, once the arms are swapped at random.
 
         A sentence is swapped in all pairs of runs or in none, since their outputs for it are no independent samples.
         The sentences as they are count as one of the trials (Riezler and Maxwell's (c + 1) / (R + 1)): p is never 0.
         """
+        if not self.n:
+            return [np.nan] * len(contrasts)
         first, second = np.array([pair for pairs in contrasts for pair in pairs], dtype=np.intp).reshape(-1, 2).T
-        gained = self._statistics[second] - self._statistics[first]  # (pairs, sentences, columns)
-        moved = sums_of_halves(gained, trials, self._seed)
-        moved = np.concatenate([np.zeros_like(moved[:, :1]), moved], axis=1)  # (pairs, 1 + trials, columns)
-        total = self._statistics.sum(axis=1)
-        differences = self._bleu(total[first, None] + moved) - self._bleu(total[second, None] - moved)
+        total = self._summed(measure.statistics, resample)[:, :1]  # (runs, 1, columns)
+        swapped = self._summed(measure.statistics, sums_of_halves)
+        moved = swapped[second] - swapped[first]  # (pairs, 1 + trials, columns)
+        moved[:, 0] = 0
+
+        def scored(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+            return measure.score(sums, self._effective_order)
+
+        differences = scored(total[first] + moved) - scored(total[second] - moved)
         p_values, start = [], 0
         for pairs in contrasts:
             size = np.abs(differences[start : start + len(pairs)].mean(axis=0))
@@ -211,11 +263,19 @@ class _Part:
             start += len(pairs)
         return p_values
 
-    def _bleu(self, statistics: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(bleu(statistics, effective_order=self._effective_order))
+    def _summed(self, statistics: str, draw: Callable[..., NDArray[np.float64]]) -> NDArray[np.float64]:
+        """(runs, 1 + resamples, columns): these statistics of the sentences as they are, then of each draw of them."""
+        key = statistics, draw
+        if key not in self._sums:
+            counts = np.stack([getattr(run, statistics)[self._chosen] for run in self._runs])
+            drawn = draw(counts, self._resamples, self._seed)
+            self._sums[key] = np.concatenate([counts.sum(axis=1, keepdims=True), drawn], axis=1)
+        return self._sums[key]
 
 
 def _correct(family: Sequence[Bucket]) -> None:
+    """Holm's correction, and the verdict, for the buckets of a family that have a p-value."""
+    family = [bucket for bucket in family if bucket["p"] is not None]
     for bucket, p in zip(family, holm([bucket["p"] for bucket in family]), strict=True):
         low, high = bucket["ci"]
         bucket["p_holm"] = float(p)

@@ -1,7 +1,7 @@
 """What the charts share: colours, the length axis, the limit of training, type, and how they are saved."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ import altair as alt
 import vl_convert
 
 from lookback.evaluation import atomic_write
+from lookback.report.buckets import TITLES
 from lookback.report.runs import Run, training_limit
 
 BASELINE = "#4d4d4d"
@@ -38,13 +39,13 @@ def save_chart(chart: alt.LayerChart, out: Path, name: str) -> list[Path]:
     return paths
 
 
-def length_axis(points: Sequence[Mapping[str, Any]]) -> alt.X:
+def length_axis(points: Sequence[Mapping[str, Any]], title: str = TITLES["width"]) -> alt.X:
     """Source lengths up to the end of the last bucket of `points`; a tick a bucket: its lengths, and its sentences."""
     texts = {str(p["x"]): [p["bucket"].replace("-", "–"), f"n = {p['n']:,}"] for p in points}
     lookup = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
     ticks = sorted({point["x"] for point in points})
     axis = alt.Axis(values=ticks, labelExpr=lookup, grid=False, labelLineHeight=15, labelFlush=False)
-    x = alt.X("x:Q", title="Source length in words, and test sentences of that length", axis=axis)
+    x = alt.X("x:Q", title=title, axis=axis)
     return x.scale(domain=[0, edge(points)], nice=False)
 
 
@@ -53,14 +54,20 @@ def edge(points: Sequence[Mapping[str, Any]]) -> float:
     return max(point["hi"] for point in points) + 0.5
 
 
-def limits(runs: Sequence[Run], edge: float) -> list[alt.Chart]:
-    """A dashed rule, with its words, at the longest sentence of training, where that is left of `edge`."""
-    found = sorted({limit for run in runs if (limit := training_limit(run)) is not None and limit + 0.5 <= edge})
+def limits(runs: Sequence[Run], edge: float, place: Callable[[float], float] = float) -> list[alt.Chart]:
+    """A dashed rule, with its words, at the longest sentence of training, where that is left of `edge`.
+
+    `place` says where a length in words is on the axis.
+    """
+    known = sorted({limit for run in runs if (limit := training_limit(run)) is not None})
+    records: list[dict[str, Any]] = [
+        {"x": place(limit + 0.5), "text": f"trained up to {limit} words"} for limit in known
+    ]
+    found = [record for record in records if record["x"] <= edge]
     if not found:
         return []
-    records = [{"x": limit + 0.5, "text": f"trained up to {limit} words"} for limit in found]
-    data = alt.Chart(alt.Data(values=records))
-    side: Literal["left", "right"] = "right" if found[-1] > edge / 2 else "left"
+    data = alt.Chart(alt.Data(values=found))
+    side: Literal["left", "right"] = "right" if found[-1]["x"] - 0.5 > edge / 2 else "left"
     return [
         data.mark_rule(strokeDash=[6, 4], strokeWidth=1.3, color=SOFT).encode(x="x:Q"),
         data.mark_text(color=SOFT, fontSize=12, align=side).encode(x="x:Q", y=alt.value(-9), text="text:N"),

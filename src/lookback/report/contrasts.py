@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lookback.errors import InputError
-from lookback.evaluation import Difference, Resamples, Segments
+from lookback.evaluation import Difference, Resamples, Segments, equal_count_bounds, measure_of
 from lookback.evaluation.significance import Pair
+from lookback.report.buckets import IN_RESULTS, Buckets
 from lookback.report.differences import arms, differing, value
 from lookback.report.runs import Run
 
@@ -28,51 +29,91 @@ class Contrast:
 class Evidence:
     """What the sentences of one test set say about the arms of a comparison."""
 
+    measure: str = "bleu"
+    """Key of what is measured (`lookback.evaluation.MEASURES`)"""
+    buckets: Buckets = "width"
+    """How the sentences are cut by source length"""
     baseline: str | None = None
     """Name of the attention that the others are compared with; None where there is nothing to compare"""
     contrasts: list[Contrast] = field(default_factory=list)
     """Largest gain first"""
     arms: dict[str, dict[str, Any]] = field(default_factory=dict)
     """`lookback.evaluation.Resamples.arm` of each arm"""
+    curves: dict[str, list[list[dict[str, Any]]]] = field(default_factory=dict)
+    """`lookback.evaluation.Resamples.curve` of each arm's runs, in the order of their seeds"""
     notes: list[str] = field(default_factory=list)
     """What could not be compared, and why"""
 
 
-def evidence(runs: Sequence[Run], baseline: str | None = None) -> Evidence:
+class CountedRuns:
+    """Runs of one test set and signature, their sentences counted: what they say is computed once, however often asked.
+
+    Counts are read when this is made, sentences resampled when a measure first needs it. A page asks here for all its
+    measures, buckets and baselines.
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        """Take runs; those without scores or without segments.npz have no part in the evidence.
+
+        Raises `InputError` where they were not tested on the same sentences after all.
+        """
+        self._notes: list[str] = []
+        self._counted, self._places = _counted(runs, self._notes)
+        self._resamples: dict[Buckets, Resamples] = {}
+        if self._counted:
+            segments = [segments for _, segments in self._counted]
+            try:
+                resamples = Resamples(segments)
+            except ValueError as error:
+                directories = ", ".join(str(run.directory) for run, _ in self._counted)
+                raise InputError(f"{error} (test/segments.npz of {directories})") from None
+            bounds = equal_count_bounds(segments[0].source_length)
+            self._resamples = {"width": resamples, "count": resamples.cut(bounds, closed=True)}
+
+    def evidence(self, baseline: str | None = None, measure: str = "bleu", buckets: Buckets = "width") -> Evidence:
+        """What `evidence` gives for these runs."""
+        if buckets not in IN_RESULTS:
+            raise ValueError(f"buckets={buckets!r}: expected one of {', '.join(IN_RESULTS)}")
+        sign = measure_of(measure).better or 1
+        notes = list(self._notes)
+        if not self._counted:
+            return Evidence(measure, buckets, notes=notes)
+        resamples, counted, places = self._resamples[buckets], self._counted, self._places
+        sums = {name: resamples.arm(list(of_seed.values()), measure) for name, of_seed in places.items()}
+        curves = {name: [resamples.curve(run, measure) for run in of_seed.values()] for name, of_seed in places.items()}
+
+        first = {name: counted[min(of_seed.values())][0] for name, of_seed in places.items()}
+        attentions = {run.attention for run in first.values()}
+        baseline = baseline or (BASELINE if BASELINE in attentions else min(attentions))
+        opponents = _opponents(first, baseline, notes)
+        pairs: dict[str, list[Pair]] = {}
+        for name, opponent in opponents.items():
+            if shared := sorted(places[name].keys() & places[opponent].keys()):
+                pairs[name] = [(places[name][seed], places[opponent][seed]) for seed in shared]
+            else:
+                notes.append(f"{name} and {opponent} have no seed in common; no difference was taken")
+        differences = resamples.differences(list(pairs.values()), measure)
+        contrasts = [
+            Contrast(name, opponents[name], [(counted[one][0], counted[other][0]) for one, other in of], difference)
+            for (name, of), difference in zip(pairs.items(), differences, strict=True)
+        ]
+        contrasts.sort(key=lambda contrast: -sign * (contrast.difference.whole["difference"] or 0))
+        return Evidence(measure, buckets, baseline if contrasts else None, contrasts, sums, curves, notes)
+
+
+def evidence(
+    runs: Sequence[Run], baseline: str | None = None, measure: str = "bleu", buckets: Buckets = "width"
+) -> Evidence:
     """Test the arms of `runs`, which share test set and signature, against those of the attention `baseline`.
 
     By default that is `none`, or else the first attention by the alphabet. An arm is compared with the baseline's arm
-    that has most of its other settings. Runs without scores or without segments.npz have no part in it. Raises
-    `InputError` where runs were not tested on the same sentences after all.
-    """
-    notes: list[str] = []
-    counted, places = _counted(runs, notes)
-    if not counted:
-        return Evidence(notes=notes)
-    try:
-        resamples = Resamples([segments for _, segments in counted])
-    except ValueError as error:
-        directories = ", ".join(str(run.directory) for run, _ in counted)
-        raise InputError(f"{error} (test/segments.npz of {directories})") from None
-    sums = {name: resamples.arm(list(of_seed.values())) for name, of_seed in places.items()}
+    that has most of its other settings. `measure` is a key of `lookback.evaluation.MEASURES`; `buckets` of source
+    lengths are ten words wide, or have equally many sentences. To ask more than once, ask `CountedRuns`.
 
-    first = {name: counted[min(of_seed.values())][0] for name, of_seed in places.items()}
-    attentions = {run.attention for run in first.values()}
-    baseline = baseline or (BASELINE if BASELINE in attentions else min(attentions))
-    opponents = _opponents(first, baseline, notes)
-    pairs: dict[str, list[Pair]] = {}
-    for name, opponent in opponents.items():
-        if shared := sorted(places[name].keys() & places[opponent].keys()):
-            pairs[name] = [(places[name][seed], places[opponent][seed]) for seed in shared]
-        else:
-            notes.append(f"{name} and {opponent} have no seed in common; no difference was taken")
-    differences = resamples.differences(list(pairs.values()))
-    contrasts = [
-        Contrast(name, opponents[name], [(counted[one][0], counted[other][0]) for one, other in of], difference)
-        for (name, of), difference in zip(pairs.items(), differences, strict=True)
-    ]
-    contrasts.sort(key=lambda contrast: -contrast.difference.whole["difference"])
-    return Evidence(baseline if contrasts else None, contrasts, sums, notes)
+    Runs without scores or without segments.npz have no part in it. Raises `InputError` where runs were not tested on
+    the same sentences after all, `ValueError` for a measure or buckets that are not known.
+    """
+    return CountedRuns(runs).evidence(baseline, measure, buckets)
 
 
 def _counted(runs: Sequence[Run], notes: list[str]) -> tuple[list[tuple[Run, Segments]], dict[str, dict[int, int]]]:

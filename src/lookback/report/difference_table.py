@@ -23,7 +23,7 @@ def difference_rows(contrasts: Sequence[Contrast], group: int) -> list[Row]:
             "seeds": contrast.difference.seeds,
             "words": label(bucket) if "lo" in bucket else "all",
             "n": bucket["n"],
-            "bleu": bucket["bleu"],
+            "bleu": bucket["score"],
             "baseline bleu": bucket["other"],
             "difference": bucket["difference"],
             "low": bucket["ci"] and bucket["ci"][0],
@@ -37,16 +37,16 @@ def difference_rows(contrasts: Sequence[Contrast], group: int) -> list[Row]:
 
 def arm_rows(arms: Mapping[str, Row], group: int) -> list[Row]:
     """A row an arm: the mean of its trainings' BLEU, `retention` and `half_length`, each with its interval's bounds."""
-    measures = ("bleu", "retention", "half_length")
+    measures = {"bleu": "score", "retention": "retention", "half_length": "half_length"}
     intervals = {"bleu": "ci", "retention": "retention_ci", "half_length": "half_length_ci"}
     return [
         {"group": group, "arm": name, "seeds": arm["seeds"], "n": arm["n"]}
         | {
             column: value
-            for measure in measures
+            for measure, key in measures.items()
             for column, value in zip(
                 (measure, f"{measure} low", f"{measure} high"),
-                (arm[measure], *(arm[intervals[measure]] or (None, None))),
+                (arm[key], *(arm[intervals[measure]] or (None, None))),
                 strict=True,
             )
         }

@@ -1,0 +1,91 @@
+"""What a curve against source length can be drawn of: scores that are functions of summed counts, by their keys."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu
+from lookback.evaluation.chrf import chrf
+from lookback.evaluation.ter import ter
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One way to score a set of sentences."""
+
+    key: str
+    """Of a bucket in results.json (`lookback.evaluation.BUCKET`), and in `MEASURES`"""
+    name: str
+    """In a sentence: `BLEU` more than another system's"""
+    title: str
+    """Of an axis"""
+    number: str
+    """Format of a score; with a `+` before it, of a difference"""
+    statistics: str
+    """The field of `Segments` that is summed"""
+    better: int
+    """1 where more is better, -1 where less is, 0 where neither is"""
+    score: Callable[[Numbers, bool], Numbers]
+    """Of summed statistics (…, columns) gives (…), NaN where it does not exist. The flag is `bleu`'s `effective_order`,
+    which the other measures do without"""
+
+
+def _bleu(statistics: Numbers, effective_order: bool) -> Numbers:
+    return np.asarray(bleu(statistics, effective_order=effective_order))
+
+
+def _bleu_no_bp(statistics: Numbers, effective_order: bool) -> Numbers:
+    return np.asarray(bleu(statistics, effective_order=effective_order, brevity_penalty=False))
+
+
+def _chrf(statistics: Numbers, effective_order: bool) -> Numbers:
+    return np.asarray(chrf(statistics))
+
+
+def _ter(statistics: Numbers, effective_order: bool) -> Numbers:
+    return np.asarray(ter(statistics))
+
+
+def _length_ratio(statistics: Numbers, effective_order: bool) -> Numbers:
+    hypothesis, reference = statistics[..., HYPOTHESIS_LENGTH], statistics[..., REFERENCE_LENGTH]
+    return np.where(reference > 0, hypothesis / np.where(reference > 0, reference, 1), np.nan)
+
+
+MEASURES = {
+    measure.key: measure
+    for measure in (
+        Measure("bleu", "BLEU", "BLEU", ".1f", "bleu_statistics", 1, _bleu),
+        Measure(
+            "bleu_no_bp",
+            "BLEU without brevity penalty",
+            "BLEU without brevity penalty",
+            ".1f",
+            "bleu_statistics",
+            1,
+            _bleu_no_bp,
+        ),
+        Measure("chrf", "chrF2", "chrF2", ".1f", "chrf_statistics", 1, _chrf),
+        Measure("ter", "TER", "TER, lower is better", ".1f", "ter_statistics", -1, _ter),
+        Measure(
+            "length_ratio",
+            "length ratio",
+            "Length ratio: hypothesis / reference tokens",
+            ".3f",
+            "bleu_statistics",
+            0,
+            _length_ratio,
+        ),
+    )
+}
+"""By their keys, in the order in which a reader chooses from them."""
+
+
+def measure_of(key: str) -> Measure:
+    """The measure of this key. Raises `ValueError` where there is none."""
+    if key not in MEASURES:
+        raise ValueError(f"measure={key!r}: expected one of {', '.join(MEASURES)}")
+    return MEASURES[key]

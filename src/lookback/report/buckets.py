@@ -1,0 +1,48 @@
+"""How test sentences are cut by source length, and where the buckets stand on a chart's axis."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from lookback.evaluation import midpoint
+
+Buckets = Literal["width", "count"]
+"""Of ten words each, on an axis of words; or of equally many sentences, side by side, because a few words apart they
+would hide each other's labels"""
+
+IN_RESULTS: dict[Buckets, str] = {"width": "by_length", "count": "by_equal_count"}
+"""The key of results.json that has a run's curve"""
+
+TITLES: dict[Buckets, str] = {
+    "width": "Source length in words, and test sentences of that length",
+    "count": "Source length in words, in buckets of nearly equally many test sentences",
+}
+"""Of the axis"""
+
+
+class Places:
+    """Where each of a curve's buckets stands on the axis."""
+
+    def __init__(self, curve: Sequence[Mapping[str, Any]]) -> None:
+        """Take the buckets of a curve, none left out; those of equal counts are told by their closed end."""
+        self.buckets: Buckets = "count" if curve and curve[-1]["hi"] is not None else "width"
+        self._lows = [bucket["lo"] for bucket in curve]
+        self._borders = [low - 0.5 for low in self._lows]
+        if self.buckets == "count":
+            self._borders.append(curve[-1]["hi"] + 0.5)
+
+    def of(self, bucket: Mapping[str, Any]) -> dict[str, float]:
+        """`x` of the bucket's point, and `hi`, half a step before its end: what `length_axis` is made from."""
+        if self.buckets == "count":
+            place = self._lows.index(bucket["lo"])
+            return {"x": place + 0.5, "hi": place + 0.5}
+        middle = midpoint(dict(bucket))
+        return {"x": middle, "hi": 2 * middle - bucket["lo"]}
+
+    def at(self, length: float) -> float:
+        """Where a length in words is on the axis; infinity where it is behind the last bucket of equal counts."""
+        if self.buckets == "width":
+            return length
+        return float(np.interp(length, self._borders, range(len(self._borders)), right=math.inf))

@@ -1,0 +1,26 @@
+"""Every measure is the key of a bucket in results.json, and the number that stands there."""
+
+import pytest
+
+from lookback.evaluation import BUCKET, MEASURES, Prediction, Segments, length_curve, measure_of
+
+PREDICTIONS = [
+    Prediction(0, "a b c d", "le chat est là .", "le chat est là .", -0.1, 4, False),
+    Prediction(1, "a b c d e f g h i", "un deux trois quatre cinq six", "un deux quatre trois", -0.9, 9, True),
+    Prediction(2, "a b c d e f g h i", "un deux trois quatre cinq six", "", -0.9, 9, True),
+]
+
+
+@pytest.mark.parametrize("key", MEASURES)
+def test_a_measure_of_summed_counts_is_what_results_json_says(key):
+    segments, measure = Segments.of(PREDICTIONS, "none"), measure_of(key)
+    assert key == measure.key
+    assert key in BUCKET
+    sums = getattr(segments, measure.statistics).sum(axis=0, keepdims=True)
+    (score,) = measure.score(sums, True)
+    assert score == pytest.approx(length_curve(segments, resamples=1)[0][key], abs=1e-12)
+    assert format(score, measure.number)
+    better = [measure.score(getattr(segments, measure.statistics)[row], True) for row in (0, 2)]
+    assert measure.better in (-1, 0, 1)
+    if measure.better:
+        assert measure.better * (better[0] - better[1]) > 0  # right against silent
