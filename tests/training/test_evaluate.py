@@ -6,10 +6,14 @@ from typing import Any
 
 import hydra
 import pytest
+import torch
 from omegaconf import DictConfig
 
 from lookback.errors import InputError
+from lookback.search import force
+from lookback.symbols import BOS, EOS
 from lookback.training.evaluate import evaluate
+from lookback.training.trained import Trained
 from running import CONF, run
 
 
@@ -47,7 +51,25 @@ def test_gold_alignments_of_other_text(finished: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a.talp:1: 4-5 names target word 5 of 4, expected 1 to 4"):
         evaluate(config(finished, *files, "data.alignment_base=1"))
     gold.write_text("1-1 2-2 3p3 4-4\n")
-    assert evaluate(config(finished, *files, "data.alignment_base=1", f"out='{tmp_path / 'out'}'"))["data"] == "text"
+    record = evaluate(config(finished, *files, "data.alignment_base=1", f"out='{tmp_path / 'out'}'"))
+    assert record["data"] == "text"
+
+    trained = Trained.load(finished)
+    texts = [source.read_text().strip()], [target.read_text().strip()]
+    (ids,), (outputs,) = trained.source_tokenizer.encode(texts[0]), trained.target_tokenizer.encode(texts[1])
+    given = torch.tensor([[*ids, EOS]]), torch.tensor([5]), torch.tensor([[BOS, *outputs, EOS]])
+    (forced,) = force(trained.module.model, *given)
+    for shift, rows in (("shift_0", forced.alignment[:-1]), ("shift_-1", forced.alignment[1:])):
+        found = {(word, place) for place, word in enumerate(rows[:, :-1].argmax(1).tolist())}
+        sure, possible = {(0, 0), (1, 1), (3, 3)}, {(0, 0), (1, 1), (2, 2), (3, 3)}
+        assert record["aer"][shift] == pytest.approx(
+            {
+                "aer": 1 - (len(found & sure) + len(found & possible)) / (4 + 3),
+                "precision": len(found & possible) / 4,
+                "recall": len(found & sure) / 3,
+            }
+        )
+    assert record["aer"]["sentences"] == 1
     with pytest.raises(InputError, match=r"data\.test\.alignment: the run's own test set has its own"):
         evaluate(config(finished, f"data.test.alignment='{gold}'"))
 

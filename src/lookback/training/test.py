@@ -87,6 +87,9 @@ def print_results(record: dict[str, Any]) -> None:
                 str(bucket["truncated"]),
             )
     Console(highlight=False).print(table)
+    if record["aer"] is not None:
+        shares = (f"{record['aer'][shift]['aer']:.3f}" for shift in ("shift_0", "shift_-1"))
+        print("alignment error rate {} (read one step later {})".format(*shares))
     print(
         f"BLEU {record['bleu']:.2f}  chrF {record['chrf']:.2f}  TER {record['ter']:.2f}  "
         f"perplexity {record['perplexity']:.3f}  ({record['signature']})",
