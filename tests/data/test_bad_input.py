@@ -24,6 +24,7 @@ from lookback.errors import InputError
 SPLITS = ("train", "validation", "test")
 GOOD = {split: [(f"{split} source {i}", f"{split} target {i}") for i in range(3)] for split in SPLITS}
 TEXT_EXPECTED = "expected a UTF-8 text file, plain or .gz, one sentence a line"
+ENDINGS = {"json": "jsonl", "csv": "csv", "parquet": "parquet"}
 LONG = " ".join(["word"] * 10_000)
 
 
@@ -73,7 +74,7 @@ def records(
     """A corpus of files of records, good but for what one split has in place of its own."""
 
     def build(folder: Path) -> HubCorpus:
-        ending = {"json": "jsonl"}.get(kind, kind)
+        ending = ENDINGS[kind]
         for split, pairs in GOOD.items():
             good = [{"source": source, "target": target} for source, target in pairs]
             there = good if split != name or rows is None else rows
@@ -88,6 +89,19 @@ def records(
                 path.write_bytes(content)
         files = {split: f"{folder}/{split}.{ending}" for split in SPLITS}
         return hub_corpus(kind, files=files, **settings)
+
+    return build
+
+
+def renamed(ending: str, kind: str) -> Callable[[Path], HubCorpus]:
+    """Good files of records whose names end in another way."""
+
+    def build(folder: Path) -> HubCorpus:
+        records(kind=kind)(folder)
+        files = {split: f"{folder}/{split}.{ending}" for split in SPLITS}
+        for split, path in files.items():
+            (folder / f"{split}.{ENDINGS[kind]}").rename(path)
+        return hub_corpus(kind, files=files)
 
     return build
 
@@ -155,19 +169,19 @@ TABLE = [
     Case(
         "a missing field",
         records(rows=[{"sorce": "a", "target": "b"}]),
-        "data.source_field: json, split train: has no field 'source', expected one of sorce, target; "
+        "data.source_field: {0}/train.jsonl, split train: has no field 'source', expected one of sorce, target; "
         "did you mean sorce?",
     ),
     Case(
         "a missing field inside a field",
         records(rows=[{"translation": {"de": "a", "en": "b"}}], source_field="translation.fr"),
-        "data.source_field: json, split train: has no field 'translation.fr', expected one of translation.de, "
+        "data.source_field: {0}/train.jsonl, split train: has no field 'translation.fr', expected one of translation.de, "
         "translation.en; did you mean translation.en?",
     ),
     Case(
         "None in a test set",
         records("test", rows=[ROW, {"source": None, "target": "b"}]),
-        "json, split test, row 1 (from 0): no text in source (None), expected text in every row outside training",
+        "{0}/test.jsonl, split test, row 1 (from 0): no text in source (None), expected text in every row outside training",
     ),
     Case(
         "None in training",
@@ -188,12 +202,12 @@ TABLE = [
     Case(
         "numbers in Parquet",
         records("validation", rows=[{"source": 1, "target": "b"}], kind="parquet"),
-        "data.source_field: parquet, split validation: source holds int64, expected text, as in target",
+        "data.source_field: {0}/validation.parquet, split validation: source holds int64, expected text, as in target",
     ),
     Case(
         "lists in Parquet",
         records("validation", rows=[{"source": ["a"], "target": ["b"]}], kind="parquet"),
-        "data.source_field: parquet, split validation: source holds list<element: string>, expected text",
+        "data.source_field: {0}/validation.parquet, split validation: source holds list<element: string>, expected text",
     ),
     # splits
     Case("an empty file", text("validation", source=b""), "{0}/validation.s: is empty, " + TEXT_EXPECTED),
@@ -248,7 +262,7 @@ TABLE = [
     Case(
         "NUL that JSON spells out",
         records("validation", rows=[ROW, {"source": "a", "target": "b\0"}]),
-        "json, split validation, row 1 (from 0): holds a NUL in target (is it binary?), expected text",
+        "{0}/validation.jsonl, split validation, row 1 (from 0): holds a NUL in target (is it binary?), expected text",
     ),
     Case(
         "UTF-16",
@@ -266,6 +280,50 @@ TABLE = [
         records(content=b"source,target\na,b\na,b,c\n", kind="csv"),
         "{0}/train.csv:3: has 3 cells, expected 2, as the first line has",
     ),
+    Case(
+        "CSV without names of fields",
+        records(content=b"a man in a blue shirt stands on a tall ladder,ein Mann steht\n", kind="csv"),
+        "data.source_field: {0}/train.csv:1: names no field 'source', but a man in a blue shirt stands on a tal…, "
+        "ein Mann steht; expected the names of the fields in the first line",
+    ),
+    Case(
+        "CSV with another field",
+        records(content=b"sorce,target\na,b\n", kind="csv"),
+        "data.source_field: {0}/train.csv:1: names no field 'source', but sorce, target; "
+        "expected the names of the fields in the first line; did you mean sorce?",
+    ),
+    # formats
+    Case(
+        "Parquet as JSON",
+        records("test", content=b"PAR1" + bytes(20) + b"PAR1"),
+        "{0}/test.jsonl: holds Parquet, data=json reads JSON; expected a JSON file, or data=parquet",
+    ),
+    Case(
+        "Parquet as CSV",
+        records("validation", content=b"PAR1" + bytes(20) + b"PAR1", kind="csv"),
+        "{0}/validation.csv: holds Parquet, data=csv reads CSV; expected a CSV file, or data=parquet",
+    ),
+    Case(
+        "JSON as Parquet",
+        records(content=b'{"source": "a", "target": "b"}\n', kind="parquet"),
+        "{0}/train.parquet: holds JSON, data=parquet reads Parquet; expected a Parquet file, or data=json",
+    ),
+    Case(
+        "a JSON list as CSV",
+        records(content=b'[\n  {"source": "a", "target": "b"}\n]\n', kind="csv"),
+        "{0}/train.csv: holds JSON, data=csv reads CSV; expected a CSV file, or data=json",
+    ),
+    Case(
+        "text as Parquet",
+        records(content=b"source,target\na,b\n", kind="parquet"),
+        "{0}/train.parquet: holds no Parquet, data=parquet reads Parquet; expected a Parquet file",
+    ),
+    Case(
+        "CSV as JSON",
+        records(content=b"source,target\na,b\n"),
+        "{0}/train.jsonl:1: is no JSON (Expecting value: line 1 column 1 (char 0)), expected an object a line",
+    ),
+    Case("JSON that is named otherwise", renamed("csv", "json")),
     Case(
         "a cut-off Parquet file",
         records(content=b"PAR1" + bytes(20) + b"PAR1", kind="parquet"),
@@ -287,7 +345,8 @@ TABLE = [
     Case(
         "a text over 1 MiB in Parquet",
         records(rows=[ROW, {"source": "x" * (2 << 20), "target": "b"}], kind="parquet"),
-        "parquet, split train, row 1 (from 0): a text of 2,097,152 bytes in source, expected 1,048,576 at most",
+        "{0}/train.parquet, split train, row 1 (from 0): a text of 2,097,152 bytes in source, "
+        "expected 1,048,576 at most",
     ),
     Case("nothing but spaces in training", text(source=lines("a", "  \t\u3000", "c")), warnings=(DROPPED,)),
     Case("nothing but spaces in a test set", text("test", source=lines("a", "   ", "c"))),
@@ -324,7 +383,7 @@ TABLE = [
     Case(
         "links that count from 1",
         aligned("1-1\n3-3\n\n"),
-        "{0}/gold:2: 3-3 names source word 3 of 3, expected 0 to 2; data.alignment_base=1 fits every line",
+        "{0}/gold:2: 3-3 names source word 3 of 3, expected 0 to 2; alignment_base=1 fits every line",
     ),
 ]  # fmt: skip
 

@@ -191,7 +191,7 @@ def test_bad_settings_name_the_argument(tmp_path: Path) -> None:
         ({"test": {"split": "test", "aligment": None}}, "test: has aligment, split, expected split"),
         ({"validation": {"split": ""}}, "validation.split: '', expected the name of a split"),
         ({"files": {"train": "a"}}, "files: given for 'x', expected files and path=json|csv|parquet, or neither"),
-        ({"limit": 0}, "limit: 0, expected 1 or more"),
+        ({"limit": 0}, "limit: 0, expected a whole number, 1 or more, or null for all pairs"),
         ({"target": "en"}, "source_field, target_field: both are 'en', expected two fields"),
     ]:
         with pytest.raises(ValueError, match=re.escape(expected)):

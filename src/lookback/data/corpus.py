@@ -56,14 +56,13 @@ def check_settings(
     """Refuse settings that no corpus can have: ValueError, one line that names the setting."""
     from sacrebleu.metrics.bleu import BLEU
 
-    if train_max_length is not None and not (isinstance(train_max_length, int) and train_max_length >= 1):
-        raise ValueError(f"train_max_length: {train_max_length}, expected 1 or more, or null for no limit")
+    for name, count, none in (("train_max_length", train_max_length, "no limit"), ("limit", limit, "all pairs")):
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+            raise ValueError(f"{name}: {count}, expected a whole number, 1 or more, or null for {none}")
     if max_length_ratio is not None and not (isinstance(max_length_ratio, int | float) and max_length_ratio >= 1):
         raise ValueError(f"max_length_ratio: {max_length_ratio}, expected 1 or more, or null for no limit")
     if bleu_tokenize not in BLEU.TOKENIZERS:
         raise ValueError(f"bleu_tokenize: {bleu_tokenize!r}, expected one of {', '.join(BLEU.TOKENIZERS)}")
-    if limit is not None and not (isinstance(limit, int) and limit >= 1):
-        raise ValueError(f"limit: {limit}, expected 1 or more, or null for all pairs")
     if subset_seed is not None and not (isinstance(subset_seed, int) and subset_seed >= 0):
         raise ValueError(f"subset_seed: {subset_seed}, expected a whole number, 0 or more, or null")
     if subset_seed is not None and limit is None:

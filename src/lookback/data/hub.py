@@ -17,15 +17,23 @@ from lookback.data.alignment import with_alignment
 from lookback.data.corpus import SIDES, SPLITS, check_settings
 from lookback.data.lines import LONGEST_LINE
 from lookback.data.pairs import kept_pairs, pair_features, subset, top
-from lookback.data.records import check_records, csv_options, refuse_records
+from lookback.data.records import (
+    FORMATS,
+    check_format,
+    check_records,
+    csv_fields,
+    csv_options,
+    format_of,
+    refuse_records,
+)
 from lookback.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from datasets import Dataset, IterableDataset
 
-FORMATS = ("json", "csv", "parquet")
 _ROWS = 10_000  # rows checked and written at a time
+_LONGEST_NAME = 40  # characters of a name in a message
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _PATIENCE = 5.0  # seconds to find out whether the Hub can be reached; `datasets` alone tries for half a minute
@@ -145,7 +153,10 @@ class HubCorpus:
 
     def _part(self, split: str) -> _Part:
         name = str(self._splits[split]["split"])
-        return _Part(f"data.{split}.split", name, f"{self.path}, split {name}", split == "train", self._local(name))
+        local = self._local(name)
+        # the user knows files by their names
+        path = self.path if self.files is None or local is None else ", ".join(str(self.files[of]) for of in local)
+        return _Part(f"data.{split}.split", name, f"{path}, split {name}", split == "train", local)
 
     def _local(self, name: str) -> dict[str, list[Path]] | None:
         """The files that a split is read from, by the split that they make up; None for a corpus of the Hub."""
@@ -215,7 +226,7 @@ class HubCorpus:
                 self._check_revision(rows)
             return rows
         for file in part.all_files:
-            check_records(file)
+            self._check_file(file)
         options["cache_dir"] = None if scratch is None else str(scratch)
         if self.files is None:
             path = str(Path(self.path).expanduser().resolve())
@@ -226,6 +237,24 @@ class HubCorpus:
                 options |= csv_options(part.all_files[0])
         with self._explained(part):
             return self._of_config(path, options)
+
+    def _check_file(self, file: Path) -> None:
+        if self.files is not None:
+            check_format(file, self.path)
+        check_records(file, self._format(file))
+        if self.path != "csv":
+            return
+        named = csv_fields(file)
+        for key, field in self.fields.items():
+            if field not in named:
+                raise InputError(
+                    f"{key}: {file}:1: names no field {field!r}, but {_listed(named)}; "
+                    f"expected the names of the fields in the first line{_nearest(field, named)}"
+                )
+
+    def _format(self, file: Path) -> str | None:
+        """What a file is read as: what `data=` says of files, what its name says of one in a directory."""
+        return format_of(file) if self.files is None else self.path
 
     def _of_config(self, path: str, options: dict[str, Any]) -> Any:
         """The data of the configuration, whichever language its name has first."""
@@ -268,7 +297,7 @@ class HubCorpus:
                 raise InputError(f"{key}: {part.where}: has no field {field!r}, expected {_one_of(known, field)}")
             if not _is_text(known[field]):
                 for file in part.all_files:
-                    refuse_records(file, (field,))  # of JSON the line can be named
+                    refuse_records(file, self._format(file), (field,))  # of JSON the line can be named
                 texts = ", ".join(name for name, kind in known.items() if _is_text(kind))
                 expected = f"expected text, as in {texts}" if texts else "expected text"
                 raise InputError(f"{key}: {part.where}: {field} holds {known[field]}, {expected}")
@@ -328,7 +357,7 @@ class HubCorpus:
         if str(error).endswith("corresponds to no data!"):  # a slice
             raise InputError(f"{part.where}: is empty, expected one pair or more") from error
         for file in part.all_files:
-            refuse_records(file, tuple(self.fields.values()))
+            refuse_records(file, self._format(file), tuple(self.fields.values()))
         raise InputError(f"{part.where}: {_first_line(error.__cause__ or error)}") from error
 
 
@@ -441,9 +470,18 @@ def _first_line(error: BaseException) -> str:
 
 def _one_of(known: Iterable[str], word: str) -> str:
     names = sorted(known)
+    return ("one of " if names[1:] else "") + _listed(names) + _nearest(word, names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names, one after the other: not all where they are many, and not the whole of one that is a sentence."""
+    shown = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in names[:20]]
+    return ", ".join(shown) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def _nearest(word: str, names: Sequence[str]) -> str:
     near = get_close_matches(word, names, n=1)
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return (f"one of {shown}" if names[1:] else shown) + (f"; did you mean {near[0]}?" if near else "")
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _available(what: str, error: BaseException) -> list[str] | None:

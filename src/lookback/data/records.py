@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
+import zlib
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -12,20 +14,47 @@ from typing import Any
 from lookback.data.lines import check_file, read_blocks, read_lines
 from lookback.errors import InputError
 
-_FORMATS = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
+FORMATS = ("json", "csv", "parquet")
+_NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
+_SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
+_PARQUET = b"PAR1"
+_JSON = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # as an object begins, or a list of them
 
 
-def check_records(file: Path) -> None:
+def format_of(file: Path) -> str | None:
+    """The format that the name of a file tells; None where it tells none."""
+    return _SUFFIXES.get(Path(file.name.removesuffix(".gz")).suffix)
+
+
+def check_format(file: Path, said: str) -> None:
+    """Refuse a file that begins as one of another format than `data=said` reads, whatever its name."""
+    found = _found(file)
+    if (found != said) if "parquet" in (found, said) else (found == "json" and said == "csv"):
+        holds = f"holds {_NAMES[found]}" if found else f"holds no {_NAMES[said]}"
+        other = f", or data={found}" if found else ""
+        raise InputError(f"{file}: {holds}, data={said} reads {_NAMES[said]}; expected a {_NAMES[said]} file{other}")
+
+
+def check_records(file: Path, what: str | None) -> None:
     """Refuse a file of text as `read_blocks` does.
 
     A JSON list, which needs no lines, is left to its parser, and so is a file that is no text.
+
+    Args:
+        file: the file.
+        what: its format.
     """
-    if _format(file) not in ("json", "csv"):
+    if what not in ("json", "csv"):
         return
     check_file(file)
-    if not _is_list(file):
+    if not (what == "json" and _is_list(file)):
         for _ in read_blocks(file):
             pass
+
+
+def csv_fields(file: Path) -> list[str]:
+    """The fields that the first line of CSV names."""
+    return next(_cells(file))
 
 
 def csv_options(file: Path) -> dict[str, Any]:
@@ -35,13 +64,12 @@ def csv_options(file: Path) -> dict[str, Any]:
     """
     from datasets import Features, Value
 
-    features = Features({name: Value("string") for name in next(_cells(file))})
+    features = Features({name: Value("string") for name in csv_fields(file)})
     return {"sep": _separator(file), "features": features, "keep_default_na": False, "na_filter": False}
 
 
-def refuse_records(file: Path, fields: tuple[str, ...]) -> None:
-    """InputError, with the line where there is one, if a file is not what its name says or holds no text in a field."""
-    what = _format(file)
+def refuse_records(file: Path, what: str | None, fields: tuple[str, ...]) -> None:
+    """InputError, with the line where there is one, if a file is not of format `what` or holds no text in a field."""
     if what == "json" and _is_list(file):
         _refuse_list(file)
     elif what == "json":
@@ -107,17 +135,27 @@ def _separator(file: Path) -> str:
     return "\t" if file.name.removesuffix(".gz").endswith(".tsv") else ","
 
 
-def _format(file: Path) -> str | None:
-    """The format that the name of a file tells."""
-    return _FORMATS.get(Path(file.name.removesuffix(".gz")).suffix)
+def _found(file: Path) -> str | None:
+    """The format that a file begins as: Parquet has a mark, a JSON object or list a bracket. None: CSV, or anything."""
+    check_file(file)
+    with file.open("rb") as stream:
+        if stream.read(len(_PARQUET)) == _PARQUET:
+            return "parquet"
+    return "json" if _JSON.match(_start(file)) else None
 
 
 def _is_list(file: Path) -> bool:
-    """Whether it is one JSON list, on however many lines, rather than an object a line."""
-    if _format(file) != "json":
-        return False
-    with _open(file) as stream:
-        return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    """Whether JSON is one list, on however many lines, rather than an object a line."""
+    return _start(file).startswith(b"[")
+
+
+def _start(file: Path) -> bytes:
+    """How a file of text begins, behind a byte-order mark and white space."""
+    try:
+        with _open(file) as stream:
+            return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
+    except (OSError, EOFError, zlib.error):  # damaged gzip data: reading it through names the place
+        return b""
 
 
 def _open(file: Path) -> gzip.GzipFile | BufferedReader:
