@@ -40,19 +40,24 @@ def test_gzip(tmp_path: Path) -> None:
         ("0-0\n\n0-0 2-0\n", 0, "gold:3: 2-0 names source word 2 of 2, expected 0 to 1; "
                                 "counting from 1 does not fit either"),
         ("1-1 3p2\n\n2-3\n", 0, "gold:1: 3p2 names source word 3 of 3, expected 0 to 2; "
-                                "data.alignment_base=1 fits every line"),
+                                "alignment_base=1 fits every line"),
         ("1-1 2-0\n\n1-1\n", 1, "gold:1: 2-0 names target word 0 of 2, expected 1 to 2; "
-                                "data.alignment_base=0 fits every line"),
+                                "alignment_base=0 fits every line"),
         ("0-0\n\n0-0\n", 1, "gold:1: 0-0 names source word 0 of 3, expected 1 to 3; "
-                            "data.alignment_base=0 fits every line"),
+                            "alignment_base=0 fits every line"),
         ("0-0\n0-0\n\n", 0, "gold:2: 0-0 names source word 0 of 0, expected no link there; "
                             "counting from 1 does not fit either"),
+        ("0-0\n\n1-0 1-1 2-0\n", 0, "gold:3: 2-0 names source word 2 of 2, expected 0 to 1; "
+                                     "i-j turned round to j-i fits every line: is it of the other direction?"),
+        ("1-1\n\n2-1 3p3\n", 0, "gold:3: 2-1 names source word 2 of 2, expected 0 to 1; "
+                                 "i-j turned round to j-i fits every line, with alignment_base=1: "
+                                 "is it of the other direction?"),
         ("0-0\n\n0:1\n", 0, "gold:3: '0:1' is no link, expected i-j (sure) or ipj (possible), words by their number"),
         ("0-0 1-\n\n\n", 0, "gold:1: '1-' is no link"),
         ("-1-0\n\n\n", 0, "gold:1: '-1-0' is no link"),
         ("٣-0\n\n\n", 0, "gold:1: '٣-0' is no link"),
-        ("0-0\n\n", 0, "gold: has 2 lines, the test set has 3 pairs; expected a line a pair"),
-        ("0-0\n\n\n\n", 0, "gold: has 4 lines, the test set has 3 pairs; expected a line a pair"),
+        ("0-0\n\n", 0, "gold: has 2 lines for 3 pairs; expected a line a pair"),
+        ("0-0\n\n\n\n", 0, "gold: has 4 lines for 3 pairs; expected a line a pair"),
     ],
 )  # fmt: skip
 def test_refused(content: str, base: int, message: str, tmp_path: Path) -> None:
