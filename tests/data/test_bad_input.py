@@ -175,13 +175,14 @@ TABLE = [
     Case(
         "a missing field inside a field",
         records(rows=[{"translation": {"de": "a", "en": "b"}}], source_field="translation.fr"),
-        "data.source_field: {0}/train.jsonl, split train: has no field 'translation.fr', expected one of translation.de, "
-        "translation.en; did you mean translation.en?",
+        "data.source_field: {0}/train.jsonl, split train: has no field 'translation.fr', expected one of "
+        "translation.de, translation.en; did you mean translation.en?",
     ),
     Case(
         "None in a test set",
         records("test", rows=[ROW, {"source": None, "target": "b"}]),
-        "{0}/test.jsonl, split test, row 1 (from 0): no text in source (None), expected text in every row outside training",
+        "{0}/test.jsonl, split test, row 1 (from 0): no text in source (None), "
+        "expected text in every row outside training",
     ),
     Case(
         "None in training",
@@ -207,7 +208,8 @@ TABLE = [
     Case(
         "lists in Parquet",
         records("validation", rows=[{"source": ["a"], "target": ["b"]}], kind="parquet"),
-        "data.source_field: {0}/validation.parquet, split validation: source holds list<element: string>, expected text",
+        "data.source_field: {0}/validation.parquet, split validation: source holds list<element: string>, "
+        "expected text",
     ),
     # splits
     Case("an empty file", text("validation", source=b""), "{0}/validation.s: is empty, " + TEXT_EXPECTED),
@@ -283,7 +285,7 @@ TABLE = [
     Case(
         "CSV without names of fields",
         records(content=b"a man in a blue shirt stands on a tall ladder,ein Mann steht\n", kind="csv"),
-        "data.source_field: {0}/train.csv:1: names no field 'source', but a man in a blue shirt stands on a tal…, "
+        "data.source_field: {0}/train.csv:1: names no field 'source', but a man in a blue shirt stands on a tall …, "
         "ein Mann steht; expected the names of the fields in the first line",
     ),
     Case(
