@@ -37,7 +37,7 @@ def test_gzip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "base", "message"),
     [
-        ("0-0\n\n0-0 2-0\n", 0, "gold:3: 2-0 names source word 2 of 2, expected 0 to 1; "
+        ("0-0\n\n0-0 4-0\n", 0, "gold:3: 4-0 names source word 4 of 2, expected 0 to 1; "
                                 "counting from 1 does not fit either"),
         ("1-1 3p2\n\n2-3\n", 0, "gold:1: 3p2 names source word 3 of 3, expected 0 to 2; "
                                 "alignment_base=1 fits every line"),
@@ -49,7 +49,7 @@ def test_gzip(tmp_path: Path) -> None:
                             "counting from 1 does not fit either"),
         ("0-0\n\n1-0 1-1 2-0\n", 0, "gold:3: 2-0 names source word 2 of 2, expected 0 to 1; "
                                      "i-j turned round to j-i fits every line: is it of the other direction?"),
-        ("1-1\n\n2-1 3p3\n", 0, "gold:3: 2-1 names source word 2 of 2, expected 0 to 1; "
+        ("1-1\n\n2-1 3p2\n", 0, "gold:3: 2-1 names source word 2 of 2, expected 0 to 1; "
                                  "i-j turned round to j-i fits every line, with alignment_base=1: "
                                  "is it of the other direction?"),
         ("0-0\n\n0:1\n", 0, "gold:3: '0:1' is no link, expected i-j (sure) or ipj (possible), words by their number"),

@@ -36,6 +36,8 @@ def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
     Line N of the file is about pair N: links `i-j` (sure) and `ipj` (possible) between the i-th word of the source and
     the j-th of the target, counted from `base`; a blank line has none. Words are what `str.split()` gives. Both
     features are sorted lists of [source word, target word], counted from 0; `possible` has those that are not sure.
+    Source and target are those of the pairs: a file about the other direction is not turned round, but refused where a
+    link of it names a word that is not there.
 
     Args:
         pairs: features `source` and `target`, strings.
@@ -43,7 +45,7 @@ def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
         base: 0 or 1, the number of the first word.
 
     Errors: ValueError for another base. InputError, one line with file and line number, for what is no link, for a word
-    that the sentence does not have (with the base that would fit, if one does), and for another number of lines.
+    that the sentence does not have (with the base, or the direction, that would fit), and for another number of lines.
     """
     from datasets import List, Value
 
@@ -91,10 +93,21 @@ def _check(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], path
             room = f"expected {base} to {base + length - 1}" if length else "expected no link there"
             raise InputError(
                 f"{path}:{number}: {link.source}{'-' if link.is_sure else 'p'}{link.target} names {side} word {word} "
-                f"of {length}, {room}; {_other(lines, lengths, 1 - base)}"
+                f"of {length}, {room}; {_what_fits(lines, lengths, base)}"
             )
 
 
-def _other(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], base: int) -> str:
-    fits = all(link.fits(pair, base) for links, pair in zip(lines, lengths, strict=True) for link in links)
-    return f"alignment_base={base} fits every line" if fits else f"counting from {base} does not fit either"
+def _what_fits(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], base: int) -> str:
+    """What is likely to be the mistake: another first number, or a file about the other direction."""
+
+    def fits(first: int, turned: bool) -> bool:
+        pairs = [pair[::-1] if turned else pair for pair in lengths]
+        return all(link.fits(pair, first) for links, pair in zip(lines, pairs, strict=True) for link in links)
+
+    if fits(1 - base, turned=False):
+        return f"alignment_base={1 - base} fits every line"
+    for first in (base, 1 - base):
+        if fits(first, turned=True):
+            also = "" if first == base else f", with alignment_base={first}"
+            return f"i-j turned round to j-i fits every line{also}: is it of the other direction?"
+    return f"counting from {1 - base} does not fit either"
