@@ -4,10 +4,20 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
-from lookback.evaluation import TRAINING_DATA, Prediction, Segments, results, write_json, write_predictions
+from lookback.evaluation import (
+    BOUNDS,
+    TRAINING_DATA,
+    Prediction,
+    Segments,
+    atomic_write,
+    results,
+    write_json,
+    write_predictions,
+)
 
 VOCABULARY = [f"w{index}" for index in range(200)]
 COST = {
@@ -64,6 +74,8 @@ def fabricate(
         segments = Segments.of(predictions, tokenize)
         write_predictions(directory / "test" / "predictions.jsonl", predictions)
         segments.save(directory / "test" / "segments.npz")
+        if attention != "none" and predictions:
+            fabricate_alignments(directory, predictions, f"{attention}{seed}")
         record = results(
             predictions,
             tokenize,
@@ -82,6 +94,44 @@ def fabricate(
         )
         write_json(directory / "test" / "results.json", record)
     return directory
+
+
+def fabricate_alignments(
+    directory: Path, predictions: Sequence[Prediction], seed: str, moments: int = 6, per_bucket: int = 2
+) -> None:
+    """test/alignments.npz of a model that learns to look at the diagonal, which is the gold too.
+
+    Early on it looks anywhere; each moment it is surer. A link beside the diagonal is possible.
+    """
+    chance = np.random.default_rng(list(seed.encode()))
+    lengths = np.array([prediction.source_length for prediction in predictions])
+    of = np.searchsorted(BOUNDS, lengths)
+    ids = [int(row) for bucket in np.unique(of) for row in np.flatnonzero(of == bucket)[:per_bucket]]
+    sizes = lengths[ids] + 1
+    weights = []
+    for size in sizes:
+        noise = chance.normal(0, 1, (moments, size, size))
+        energies = noise + 7 * np.linspace(0, 1, moments)[:, None, None] * np.eye(size)
+        exponentials = np.exp(energies)
+        weights.append((exponentials / exponentials.sum(axis=-1, keepdims=True)).reshape(moments, -1))
+    links = [(place, word, word) for place, size in enumerate(sizes) for word in range(size - 1)]
+    beside = [(place, word - 1, word) for place, word, _ in links if word % 4 == 1]
+    with atomic_write(directory / "test" / "alignments.npz") as file:
+        np.savez_compressed(
+            file,
+            ids=np.array(ids),
+            source=np.array([predictions[row].source for row in ids]),
+            target=np.array([predictions[row].reference for row in ids]),
+            epochs=np.arange(1, moments + 1) / 2,
+            updates=np.arange(1, moments + 1) * 1000,
+            offsets=np.cumsum(sizes**2) - sizes**2,
+            rows=sizes,
+            columns=sizes,
+            weights=np.concatenate(weights, axis=1).astype(np.float16),
+            sure=np.array(links).reshape(-1, 3),
+            possible=np.array(beside).reshape(-1, 3),
+            has_gold=np.array(True),
+        )
 
 
 @pytest.fixture(scope="session")

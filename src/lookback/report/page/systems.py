@@ -1,0 +1,31 @@
+"""The runs of a page as a reader chooses among them: their names, and which two are worth comparing first."""
+
+from collections.abc import Sequence
+
+from lookback.report.contrasts import BASELINE
+from lookback.report.differences import arm, differing
+from lookback.report.runs import Run
+
+
+def names(runs: Sequence[Run]) -> list[str]:
+    """A name for each run that no other has: its arm and its seed, and its directory where that is not enough."""
+    keys = differing(runs)
+    short = [arm(run, keys) + ("" if run.seed is None else f" · seed {run.seed}") for run in runs]
+    return [
+        name if short.count(name) == 1 else f"{name} · {run.directory}" for run, name in zip(runs, short, strict=True)
+    ]
+
+
+def opponent(runs: Sequence[Run]) -> int:
+    """Which of `runs`, in their order, the first one is compared with at the start.
+
+    A run of the attention `none`, or else the last of another arm; of the same seed where there is one. 0 where there
+    is one run alone.
+    """
+    first, keys = runs[0], differing(runs)
+
+    def worth(index: int) -> tuple[bool, bool, bool, int]:
+        run = runs[index]
+        return arm(run, keys) != arm(first, keys), run.attention == BASELINE, run.seed == first.seed, index
+
+    return max(range(1, len(runs)), key=worth, default=0)
