@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lookback.report.contrasts import Evidence, evidence
+from lookback.report.contrasts import CountedRuns, Evidence
 from lookback.report.differences import differing, query_states, value
 from lookback.report.headline import FEW
 from lookback.report.runs import Run
@@ -20,7 +20,10 @@ class Group:
     runs: Sequence[Run]
     rows: Sequence[Row]
     """A row a run, ranked: `lookback.report.table.rows`"""
+    counted: CountedRuns
+    """What their sentences say of any measure, against any baseline"""
     evidence: Evidence
+    """What they say of BLEU, against the baseline"""
     notes: Sequence[str]
     """Warnings"""
 
@@ -38,9 +41,10 @@ def grouped(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list
     """
     groups = []
     for number, members in enumerate(_alike(runs), 1):
-        about = evidence(members, baseline)
+        counted = CountedRuns(members)
+        about = counted.evidence(baseline)
         notes = [*_warnings([run for run in members if run.results]), *about.notes]
-        groups.append(Group(number, members, rows(members, number, out), about, notes))
+        groups.append(Group(number, members, rows(members, number, out), counted, about, notes))
     return groups
 
 

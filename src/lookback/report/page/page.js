@@ -1,12 +1,17 @@
 // Light or dark: as the system has it, until the reader chooses. `theme` events on the document tell of a change.
 const root = document.documentElement;
-const dark = matchMedia("(prefers-color-scheme: dark)");
 
-function setTheme(name) {
-  root.dataset.theme = name;
-  document.dispatchEvent(new CustomEvent("theme", { detail: name }));
+{
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const button = document.getElementById("theme");
+  const set = (theme) => {
+    root.dataset.theme = theme;
+    button.querySelector("[data-theme-name]").textContent = theme === "dark" ? "Light" : "Dark";
+    button.setAttribute("aria-label", `Switch to ${theme === "dark" ? "light" : "dark"} colours`);
+    document.dispatchEvent(new CustomEvent("theme", { detail: theme }));
+  };
+  set(dark.matches ? "dark" : "light");
+  button.hidden = false;
+  dark.addEventListener("change", () => set(dark.matches ? "dark" : "light"));
+  button.addEventListener("click", () => set(root.dataset.theme === "dark" ? "light" : "dark"));
 }
-
-setTheme(dark.matches ? "dark" : "light");
-dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
-document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));

@@ -3,39 +3,85 @@
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from lookback.evaluation import atomic_write
+from lookback.report.charts import BASELINE, FAINT, INK, PALETTE, SOFT
+from lookback.report.differences import arm, differing
 from lookback.report.group import Group
+from lookback.report.headline import NOWHERE, Answer, answer
 from lookback.report.page.alignments import alignments
 from lookback.report.page.bundle import vega_bundle
+from lookback.report.page.figures import Figure, figures
+from lookback.report.page.overview import Arm, overview, swatches
 from lookback.report.page.payload import packed
+from lookback.report.page.run_table import Column, run_columns
 from lookback.report.page.sentences import sentences
+from lookback.report.table import ranked
 
 _HERE = Path(__file__).parent
-_SHARED = ("payload.js", "page.js")
+_SHARED = ("payload.js", "dom.js", "page.js")
 """Scripts whose names the others use"""
-_COMPONENTS = ("sentences.js", "alignments.js")
+_COMPONENTS = ("charts.js", "sorting.js", "sentences.js", "alignments.js")
 """Scripts that each have a scope of their own"""
 _STYLES = ("page.css", "sentences.css", "alignments.css")
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A group, as the template shows it."""
+
+    group: Group
+    name: str
+    claim: str
+    answer: Answer | None
+    overview: list[Arm]
+    figures: dict[str, Figure | None]
+    """By their keys; None where there is nothing to draw"""
+    columns: list[Column]
+    row_swatches: list[str]
+    signature: str | None
+
+    @property
+    def aligned(self) -> bool:
+        """Whether a run has an alignment error rate."""
+        return any(column.name == "AER" for column in self.columns)
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """The first part of a section's id, and its name in the bar."""
+        known = {"result": "Result", "length": "Length", "difference": "Gain", "runs": "Runs", "learning": "Learning"}
+        known |= {"diagnostics": "Attention", "sentences-section": "Sentences", "alignments-section": "Alignments"}
+        there = {"result", "runs", *(key for key, figure in self.figures.items() if figure)}
+        if self.group.scored:
+            there |= {"sentences-section", "alignments-section"}
+        return [(key, name) for key, name in known.items() if key in there]
+
+
 def write_page(path: Path | str, groups: Sequence[Group]) -> Path:
     """Write the page of `groups` to `path`, atomically. It asks for nothing outside, and runs no text of theirs."""
-    payloads: dict[str, str] = {}
-    for group in groups:
-        for name, value in (("sentences", sentences(group.scored)), ("alignments", alignments(group.scored))):
-            if value is not None:
-                payloads[f"{name}-{group.number}"] = packed(value)
+    parts = [_part(group) for group in groups]
+    payloads = {"colors": packed(_colors())}
+    for part in parts:
+        runs, number = part.group.scored, part.group.number
+        charts = {key: figure.variants for key, figure in part.figures.items() if figure}
+        found = {"charts": charts or None, "sentences": None, "alignments": None}
+        if runs:
+            found |= {"sentences": sentences(runs), "alignments": alignments(runs)}
+        payloads |= {f"{name}-{number}": packed(value) for name, value in found.items() if value is not None}
     scripts = [inert(script) for script in (vega_bundle(), _script())]
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     text = environment.get_template("page.html.jinja").render(
-        groups=groups,
+        title=_title(groups),
+        parts=parts,
+        nowhere=NOWHERE,
+        provenance=_provenance(groups),
         payloads=payloads,
         styles=Markup("\n".join(_text(name) for name in _STYLES)),
         scripts=scripts,
@@ -44,6 +90,62 @@ def write_page(path: Path | str, groups: Sequence[Group]) -> Path:
     with atomic_write(path) as file:
         file.write(text.encode("utf-8", "surrogatepass"))
     return Path(path)
+
+
+def _part(group: Group) -> _Part:
+    results = group.scored[0].results if group.scored else None
+    name = "Runs without scores"
+    if results:
+        name = f"Group {group.number}: data {results['data']} ({results['data_fingerprint'][:12]})"
+    marks = swatches(group.scored)
+    keys = differing(group.runs)
+    names = {str(run.directory): arm(run, keys) for run in group.runs}
+    ordered = [names[str(run.directory)] for run in ranked(group.runs)]
+    contrasts = group.evidence.contrasts
+    return _Part(
+        group,
+        name,
+        _claim(group),
+        answer(contrasts[0]) if contrasts else None,
+        overview(group),
+        figures(group),
+        run_columns(group.rows),
+        [marks.get(name, "--faint") for name in ordered],
+        results["signature"] if results else None,
+    )
+
+
+def _claim(group: Group) -> str:
+    """What is known where nothing can be compared."""
+    arms = group.evidence.arms.items()
+    known = [(about["score"], name) for name, about in arms if about["score"] is not None]
+    if known:
+        score, name = max(known)
+        return f"{name} scores {score:.1f} BLEU."
+    return "There are scores, but no counts to compare them by." if group.scored else "No run has been scored."
+
+
+def _title(groups: Sequence[Group]) -> str:
+    runs = [run for group in groups for run in group.runs]
+    data = dict.fromkeys(run.results["data"] for run in runs if run.results)
+    counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    return f"{counted} on {', '.join(data)}" if data else counted
+
+
+def _provenance(groups: Sequence[Group]) -> list[str]:
+    """Test sets, code and libraries behind the numbers."""
+    results = [run.results for group in groups for run in group.scored if run.results]
+    lines = [f"test set {found}" for found in dict.fromkeys(r["data_fingerprint"][:12] for r in results)]
+    lines += [f"commit {commit[:12]}" for commit in dict.fromkeys(r["git"] for r in results) if commit]
+    versions = dict.fromkeys(f"{name} {version}" for r in results for name, version in r["versions"].items())
+    return [*lines, *versions]
+
+
+def _colors() -> dict[str, str]:
+    """The page's colour for each of the charts': light and dark are the page's business."""
+    arms = {color.lower(): f"var(--chart-{place})" for place, color in enumerate((BASELINE, *PALETTE))}
+    quiet = {INK: "--ink", SOFT: "--soft", FAINT: "--faint", "white": "--paper"}
+    return arms | {color.lower(): f"var({name})" for color, name in quiet.items()}
 
 
 def inert(script: str) -> Markup:

@@ -12,4 +12,4 @@ def packed(value: Any) -> str:
     Raises `ValueError` for NaN and infinity, which JSON lacks.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode("utf-8", "surrogatepass"), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0)).decode()

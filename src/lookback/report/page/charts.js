@@ -1,0 +1,142 @@
+// The charts: the same Vega-Lite specifications that are saved as files, dressed for the page, in the variant that the
+// reader chose. Colours are the page's own, by name, so that a change of theme redraws nothing.
+const colors = payload("colors");
+const NARROW = 560;
+const NO_COLORS = new Set(["data", "datasets", "values", "domain", "title", "labelExpr", "description"]);
+
+function recolored(node, colors) {
+  if (typeof node === "string") return colors[node.toLowerCase()] ?? node;
+  if (Array.isArray(node)) return node.map((part) => recolored(part, colors));
+  if (node === null || typeof node !== "object") return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, NO_COLORS.has(key) ? value : recolored(value, colors)]),
+  );
+}
+
+// Axes of a narrow chart: counts without "n =", and titles in several lines.
+function narrowed(node) {
+  if (Array.isArray(node)) return node.map(narrowed);
+  if (node === null || typeof node !== "object") return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => {
+      if (key === "labelExpr" && typeof value === "string") return [key, value.replaceAll('"n = ', '"')];
+      return [key, key === "data" || key === "values" ? value : narrowed(value)];
+    }),
+  );
+}
+
+// `spec` without its title, `width` pixels wide.
+async function dressed(spec, width) {
+  const { title, ...rest } = recolored(spec, await colors);
+  const narrow = width < NARROW;
+  const config = { ...rest.config, background: "transparent", font: getComputedStyle(document.body).fontFamily };
+  config.padding = { left: 2, right: narrow ? 6 : 2, top: 24, bottom: 4 };
+  if (narrow) {
+    config.axis = { ...config.axis, labelFontSize: 10, titleFontSize: 11.5, titleLimit: width - 20 };
+    config.legend = { ...config.legend, orient: "top", columns: 2, labelFontSize: 11.5, offset: 22, labelLimit: width / 2 - 30 };
+    config.axisY = { ...config.axisY, titlePadding: 6 };
+  }
+  return {
+    ...(narrow ? narrowed(rest) : rest),
+    width,
+    height: narrow ? 300 : 380,
+    autosize: { type: "fit-x", contains: "padding" },
+    config,
+  };
+}
+
+function embed(element, spec, renderer = "svg") {
+  // `ast`: expressions are interpreted, since the page's policy forbids code made from text
+  return vegaEmbed(element, spec, {
+    ast: true,
+    actions: false,
+    renderer,
+    defaultStyle: false,
+    tooltip: { disableDefaultStyle: true },
+  });
+}
+
+function download(name, href) {
+  const link = element("a", { href, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+async function save(variant, name, kind) {
+  if (kind === "vl.json") {
+    download(`${name}.vl.json`, `data:application/json,${encodeURIComponent(JSON.stringify(variant.spec, null, 1))}`);
+    return;
+  }
+  const { view } = await embed(document.createElement("div"), variant.spec);
+  if (kind === "svg") download(`${name}.svg`, `data:image/svg+xml,${encodeURIComponent(await view.toSVG())}`);
+  else download(`${name}.png`, await view.toImageURL("png", 2));
+  view.finalize();
+}
+
+function tabulate(table, variant) {
+  const heading = (name) => element("th", { scope: "col" }, name);
+  table.tHead.replaceChildren(element("tr", {}, ...variant.head.map(heading)));
+  table.tBodies[0].replaceChildren(
+    ...variant.rows.map(([first, ...cells]) =>
+      element("tr", {}, element("th", { scope: "row" }, first), ...cells.map((cell) => element("td", {}, cell))),
+    ),
+  );
+}
+
+function chart(figure, variants) {
+  const plot = figure.querySelector("[data-plot]");
+  const choices = [...figure.querySelectorAll("[data-choice]")];
+  let drawn = null; // what is drawn, and how wide
+  let result = null;
+
+  const chosen = () =>
+    choices.map((choice) => choice.value ?? choice.querySelector("input:checked").value).join("/");
+
+  async function draw() {
+    // Vega's pixels are rem / 16: type in charts grows with the page's
+    const scale = parseFloat(getComputedStyle(root).fontSize) / 16;
+    const width = Math.floor(plot.clientWidth / scale);
+    const key = chosen();
+    if (width < 50 || drawn === `${key} ${width}`) return;
+    drawn = `${key} ${width}`;
+    const variant = variants[key];
+    const target = document.createElement("div");
+    const next = await embed(target, await dressed(variant.spec, width));
+    if (drawn !== `${key} ${width}`) return next.view.finalize(); // the reader went on
+    result?.view.finalize();
+    result = next;
+    plot.replaceChildren(target);
+    const svg = plot.querySelector("svg");
+    svg.removeAttribute("width");
+    svg.removeAttribute("height");
+    plot.setAttribute("aria-label", variant.description);
+    plot.style.minHeight = "";
+    figure.dataset.drawn = key;
+  }
+
+  function describe() {
+    const variant = variants[chosen()];
+    figure.querySelector("[data-title]").textContent = variant.title;
+    figure.querySelector("[data-caption]").replaceChildren(...variant.caption.map((line) => element("span", {}, line)));
+    tabulate(figure.querySelector("[data-numbers]"), variant);
+  }
+
+  for (const choice of choices) {
+    choice.addEventListener("change", () => {
+      describe();
+      draw();
+    });
+  }
+  for (const button of figure.querySelectorAll("[data-save]")) {
+    const name = () => `${figure.dataset.figure}-${chosen().replaceAll("/", "-")}`;
+    button.addEventListener("click", () => save(variants[chosen()], name(), button.dataset.save));
+  }
+  // drawn when it comes near, and again when its width changes
+  whenNear(plot, () => new ResizeObserver(() => requestAnimationFrame(draw)).observe(plot));
+  addEventListener("beforeprint", draw);
+}
+
+for (const figure of document.querySelectorAll("[data-figure]")) {
+  payload(figure.dataset.payload).then((variants) => chart(figure, variants[figure.dataset.figure]));
+}

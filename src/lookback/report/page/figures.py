@@ -1,0 +1,214 @@
+"""The charts of a group: every variant that a reader can choose, with its numbers as a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+import altair as alt
+
+from lookback.evaluation import MEASURES, label
+from lookback.report.buckets import Buckets
+from lookback.report.contrasts import Evidence
+from lookback.report.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
+from lookback.report.difference_chart import difference_chart
+from lookback.report.differences import arms
+from lookback.report.group import Group
+from lookback.report.learning import AXES, learning_curve
+from lookback.report.learning import MEASURES as LOGGED
+from lookback.report.learning_chart import learning_chart
+from lookback.report.length_chart import length_chart
+from lookback.report.runs import Run
+
+Table = tuple[list[str], list[list[str]]]
+"""Names of columns, and rows"""
+
+Variant = dict[str, Any]
+"""`spec`: Vega-Lite; `title`, `caption`: its title and the lines below it; `description`: for those who do not see it;
+`head`: names of columns; `rows`: cells, texts, the first one of a row its heading"""
+
+_BUCKETS: dict[Buckets, str] = {"width": "equal width", "count": "equal count"}
+_AXES = {"updates": "updates", "target_tokens": "tokens", "seconds": "seconds"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing that a reader chooses about a chart."""
+
+    key: str
+    title: str
+    options: Mapping[str, str]
+    """What is shown, by its key; the first one is chosen at the start"""
+    many: bool = False
+    """Whether the options are too many to be seen at once"""
+
+    @property
+    def real(self) -> bool:
+        """Whether there is anything to choose."""
+        return len(self.options) > 1
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart in the variants that `choices` lead to."""
+
+    key: str
+    choices: Sequence[Choice]
+    variants: Mapping[str, Variant] = field(repr=False)
+    """By the options' keys in the order of the choices, with a slash between them"""
+
+    @property
+    def first(self) -> Variant:
+        """What is shown before anything is chosen."""
+        return self.variants["/".join(next(iter(choice.options)) for choice in self.choices)]
+
+
+def figures(group: Group) -> dict[str, Figure | None]:
+    """The charts of the group, by their keys; None for one that its runs have no numbers for."""
+    return {
+        "length": _length(group),
+        "difference": _difference(group),
+        "learning": _learning(group),
+        "diagnostics": _diagnostics(group),
+    }
+
+
+def _length(group: Group) -> Figure | None:
+    if not any(run.bleu is not None for run in group.runs):
+        return None
+    variants, measures, cuts = {}, {}, {}
+    for key, measure in MEASURES.items():
+        for buckets, name in _BUCKETS.items():
+            about = group.counted.evidence(group.evidence.baseline, key, buckets)
+            try:
+                chart = length_chart(group.runs, about, key, buckets)
+            except ValueError:  # runs of an earlier version, without their counts
+                continue
+            measures[key], cuts[buckets] = measure.name, name
+            variants[f"{key}/{buckets}"] = _variant(chart, *_curve_table(about))
+    choices = [Choice("measure", "Measure", measures), Choice("buckets", "Buckets", cuts)]
+    return Figure("length", choices, variants)
+
+
+def _difference(group: Group) -> Figure | None:
+    variants = {}
+    for baseline in dict.fromkeys(run.attention for run in group.scored):
+        about = group.counted.evidence(baseline)
+        if about.contrasts:
+            chart = difference_chart(about.contrasts, group.runs)
+            variants[baseline] = _variant(chart, *_difference_table(about))
+    first = group.evidence.baseline
+    if first not in variants:
+        return None
+    options = {name: name for name in sorted(variants, key=lambda name: (name != first, name))}
+    return Figure("difference", [Choice("baseline", "Compared with", options, many=True)], variants)
+
+
+def _learning(group: Group) -> Figure | None:
+    variants, measures = {}, {}
+    for measure, about in LOGGED.items():
+        for x in AXES:
+            if (chart := learning_chart(group.runs, measure, x)) is not None:
+                measures[measure] = about.title
+                variants[f"{measure}/{x}"] = _variant(chart, *_learning_table(group.runs, measure, x))
+    # whatever is offered can be shown: a cost that was not logged is no axis
+    axes = {x: name for x, name in _AXES.items() if any(f"{measure}/{x}" in variants for measure in measures)}
+    if not variants:
+        return None
+    choices = [Choice("measure", "Measure", measures, many=True), Choice("x", "Against", axes)]
+    return Figure("learning", choices, variants)
+
+
+def _diagnostics(group: Group) -> Figure | None:
+    variants, measures = {}, {}
+    for measure in DIAGNOSTICS:
+        if (chart := diagnostics_chart(group.scored, measure)) is not None:
+            measures[measure] = measure
+            variants[measure] = _variant(chart, *_diagnostics_table(group.scored, measure))
+    return Figure("diagnostics", [Choice("measure", "Measure", measures)], variants) if variants else None
+
+
+def _variant(chart: alt.LayerChart, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Variant:
+    """The chart as the page needs it: its title stays in the specification, for the files that a reader saves."""
+    specification = chart.to_dict(validate=False)
+    title = specification["title"]
+    caption = title["subtitle"]
+    return {
+        "spec": specification,
+        "title": title["text"],
+        "caption": caption,
+        "description": specification.get("description", f"{title['text']}. {caption[0]}"),
+        "head": list(head),
+        "rows": [list(row) for row in rows],
+    }
+
+
+def _curve_table(about: Evidence) -> Table:
+    """A row a bucket, a column an arm: the mean of its runs and its interval."""
+    form = MEASURES[about.measure].number
+    arms = list(about.arms.values())
+    if not arms:
+        return [], []
+    buckets = zip(*(arm["by_length"] for arm in arms), strict=True)
+    rows = [_counted(of[0], [_scored(bucket, form) for bucket in of]) for of in buckets if of[0]["n"]]
+    whole = ["all", f"{arms[0]['n']:,}", *(_scored(arm, form) for arm in arms)]
+    return ["source words", "n", *about.arms], [whole, *rows]
+
+
+def _difference_table(about: Evidence) -> Table:
+    """A row a bucket and the whole test set, a column a contrast: difference, interval, corrected p."""
+    form = MEASURES[about.measure].number
+    of = [contrast.difference for contrast in about.contrasts]
+    buckets = zip(*((one.whole, *one.curve) for one in of), strict=True)
+    rows = [_counted(each[0], [_gained(bucket, form) for bucket in each]) for each in buckets if each[0]["n"]]
+    return ["source words", "n", *(contrast.arm for contrast in about.contrasts)], rows
+
+
+def _learning_table(runs: Sequence[Run], measure: str, x: str) -> Table:
+    """A row a run: from where to where its curve goes, and its extremes."""
+    form = LOGGED[measure].form
+    rows = []
+    for name, of in arms(runs).items():
+        for run in of:
+            if (curve := learning_curve(run, measure, x)) is not None:
+                values = curve[:, 1]
+                numbers = [f"{value:{form}}" for value in (values[0], values.min(), values.max(), values[-1])]
+                seed = "–" if run.seed is None else str(run.seed)
+                rows.append([name, seed, f"{len(curve):,}", *numbers, f"{curve[-1, 0]:,.0f}"])
+    return ["attention", "seed", "points", "first", "lowest", "highest", "last", f"last at, {_AXES[x]}"], rows
+
+
+def _diagnostics_table(runs: Sequence[Run], measure: str) -> Table:
+    """A row a bucket, a column an arm: the mean of its runs."""
+    found: dict[str, list[list[Mapping[str, Any]]]] = {}
+    for name, of in arms(runs).items():
+        if curves := [run.results["attention_by_length"] for run in of if run.results]:
+            found[name] = [curve for curve in curves if curve]
+    found = {name: curves for name, curves in found.items() if curves}
+    rows = []
+    for place, bucket in enumerate(next(iter(found.values()))[0]):
+        if bucket["n"]:
+            means = [[curve[place][measure] for curve in curves] for curves in found.values()]
+            cells = ["–" if None in values else f"{fmean(values):.3f}" for values in means]
+            rows.append(_counted(bucket, cells))
+    return ["source words", "n", *found], rows
+
+
+def _counted(bucket: Mapping[str, Any], cells: Sequence[str]) -> list[str]:
+    return [label(dict(bucket)) if "lo" in bucket else "all", f"{bucket['n']:,}", *cells]
+
+
+def _scored(bucket: Mapping[str, Any], form: str) -> str:
+    if bucket["score"] is None:
+        return "–"
+    low, high = bucket["ci"]
+    return f"{bucket['score']:{form}} ({low:{form}} to {high:{form}})"
+
+
+def _gained(bucket: Mapping[str, Any], form: str) -> str:
+    if bucket["difference"] is None:
+        return "–"
+    low, high = bucket["ci"]
+    p = "" if bucket["p_holm"] is None else f", p = {bucket['p_holm']:.3f}"
+    mark = " *" if bucket["significant"] else ""
+    return f"{bucket['difference']:+z{form}} ({low:+z{form}} to {high:+z{form}}{p}){mark}"

@@ -1,0 +1,64 @@
+"""The table of runs: what is in a column, how it is said, and by what it is sorted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lookback.report.table import Row, distinguishing, duration, number, other_settings, short
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its heading, what the heading means, and its cells."""
+
+    name: str
+    meaning: str
+    texts: Sequence[str]
+    keys: Sequence[Any]
+    """What the rows are sorted by: numbers or texts; None comes last"""
+    numeric: bool
+
+    @property
+    def filled(self) -> bool:
+        """Whether any run has it."""
+        return any(self.texts)
+
+
+def run_columns(rows: Sequence[Row]) -> list[Column]:
+    """The columns that any of the `rows` (`lookback.report.table.rows`) has something for."""
+
+    def numbers(key: str, name: str, meaning: str, form: str | Callable[[Any], str]) -> Column:
+        shown: Callable[[Any], str] = form if callable(form) else (lambda value: number(value, form))
+        return Column(name, meaning, [shown(row[key]) for row in rows], [row[key] for row in rows], True)
+
+    def texts(values: Sequence[Any], name: str, meaning: str) -> Column:
+        said = ["" if value is None else str(value) for value in values]
+        return Column(name, meaning, said, said, False)
+
+    def memory(megabytes: float | None) -> str:
+        return "" if megabytes is None else f"{short(megabytes * 1e6)}B"
+
+    columns = [
+        numbers("seed", "seed", "the run's one seed", "d"),
+        *(texts([row[key] for row in rows], key, "a setting in which the runs differ") for key in other_settings(rows)),
+        numbers("bleu", "BLEU", "corpus BLEU of the test set", ".1f"),
+        numbers("chrf", "chrF2", "corpus chrF2", ".1f"),
+        numbers("ter", "TER", "translation edit rate in percent, lower is better", ".1f"),
+        numbers("perplexity", "perplexity", "of the references, teacher-forced, per target token", ".2f"),
+        numbers("length_ratio", "length ratio", "hypothesis over reference tokens", ".3f"),
+        numbers("truncated", "cut", "sentences whose search met its length limit", "d"),
+        numbers("retention", "kept", "BLEU of the longest bucket over the best", ".0%"),
+        numbers("half_length", "half at", "source words where BLEU falls to half of its best", ".1f"),
+        numbers("aer_shift_0", "AER", "alignment error rate, lower is better", ".3f"),
+        numbers("aer_shift_-1", "AER, shift −1", "the same, read off one target word earlier", ".3f"),
+        numbers("parameters", "parameters", "trained numbers in the model", short),
+        numbers("updates", "updates", "optimizer steps", ",d"),
+        numbers("target_tokens", "tokens", "target tokens trained on", short),
+        numbers("seconds", "time", "of training", duration),
+        numbers("tokens_per_second", "tokens/s", "target tokens a second of training", short),
+        numbers("waiting", "waiting", "share of the time in which training waited for data", ".1%"),
+        numbers("peak_memory_mb", "memory", "peak memory", memory),
+        texts([row["status"] for row in rows], "status", "how the run ended"),
+        texts(distinguishing([row["run"] for row in rows]), "run", "its directory"),
+    ]
+    return [column for column in columns if column.filled]
