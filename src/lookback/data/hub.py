@@ -5,17 +5,17 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lookback.data.alignment import with_alignment
-from lookback.data.corpus import SIDES, SPLITS, check_settings
-from lookback.data.lines import LONGEST_LINE
+from lookback.data.corpus import SPLITS, check_settings
+from lookback.data.fields import text_columns
+from lookback.data.names import listed, nearest, one_of
 from lookback.data.pairs import kept_pairs, pair_features, subset, top
 from lookback.data.records import (
     FORMATS,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from datasets import Dataset, IterableDataset
 
 _ROWS = 10_000  # rows checked and written at a time
-_LONGEST_NAME = 40  # characters of a name in a message
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _PATIENCE = 5.0  # seconds to find out whether the Hub can be reached; `datasets` alone tries for half a minute
@@ -163,7 +162,7 @@ class HubCorpus:
         if self.files is not None:
             wanted = [split for split in self.files if split in re.findall(r"\w+", name)]
             if not wanted:
-                raise InputError(f"data.files: none for split {name!r}, expected {_one_of(self.files, name)}")
+                raise InputError(f"data.files: none for split {name!r}, expected {one_of(self.files, name)}")
             missing = [f"data.files.{split}" for split in wanted if not self.files[split]]
             if missing:
                 raise InputError(f"{', '.join(missing)}: no file given, expected a {self.path} file or a pattern")
@@ -248,8 +247,8 @@ class HubCorpus:
         for key, field in self.fields.items():
             if field not in named:
                 raise InputError(
-                    f"{key}: {file}:1: names no field {field!r}, but {_listed(named)}; "
-                    f"expected the names of the fields in the first line{_nearest(field, named)}"
+                    f"{key}: {file}:1: names no field {field!r}, but {listed(named)}; "
+                    f"expected the names of the fields in the first line{nearest(field, named)}"
                 )
 
     def _format(self, file: Path) -> str | None:
@@ -271,7 +270,7 @@ class HubCorpus:
                 return load_dataset(path, reverse, **options)
             raise InputError(
                 f"data.name: {self.path} has no configuration {self.name!r}, "
-                f"expected {_one_of(available, str(self.name))}"
+                f"expected {one_of(available, str(self.name))}"
             ) from error
 
     def _check_revision(self, rows: Any) -> None:
@@ -286,34 +285,11 @@ class HubCorpus:
             )
 
     def _texts(self, table: pa.Table, part: _Part, first_row: int | None) -> pa.Table:
-        """The two columns of text, checked; a text that is None is empty in training and refused elsewhere."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        def refuse(field: str) -> None:
+            for file in part.all_files:
+                refuse_records(file, self._format(file), (field,))  # of JSON the line can be named
 
-        known = dict(_leaves(table.schema))
-        columns = []
-        for key, field in self.fields.items():
-            if field not in known:
-                raise InputError(f"{key}: {part.where}: has no field {field!r}, expected {_one_of(known, field)}")
-            if not _is_text(known[field]):
-                for file in part.all_files:
-                    refuse_records(file, self._format(file), (field,))  # of JSON the line can be named
-                texts = ", ".join(name for name, kind in known.items() if _is_text(kind))
-                expected = f"expected text, as in {texts}" if texts else "expected text"
-                raise InputError(f"{key}: {part.where}: {field} holds {known[field]}, {expected}")
-            column = _column(table, field).cast(pa.string())
-            if part.is_training:
-                column = column.fill_null("")
-            bad = pc.or_(pc.greater(pc.binary_length(column), LONGEST_LINE), pc.match_substring(column, "\0"))
-            try:
-                column.validate(full=True)
-                is_fine = not column.null_count and not pc.any(bad).as_py()
-            except pa.ArrowInvalid:
-                is_fine = False
-            if not is_fine:
-                _refuse(column, field, part.where, first_row)
-            columns.append(column)
-        return pa.table(columns, names=list(SIDES))
+        return text_columns(table, self.fields, part.where, first_row, part.is_training, refuse)
 
     @contextmanager
     def _explained(self, part: _Part) -> Iterator[None]:
@@ -350,7 +326,7 @@ class HubCorpus:
             is_slice = re.fullmatch(r"\w+", part.name) is None and str(error).startswith("Bad split")
             hint = "; a stream cannot be sliced" if is_slice else ""
             raise InputError(
-                f"{part.key}: {self.path} has no split {part.name!r}, expected {_one_of(splits, part.name)}{hint}"
+                f"{part.key}: {self.path} has no split {part.name!r}, expected {one_of(splits, part.name)}{hint}"
             ) from error
         if str(error).startswith("Unrecognized instruction"):
             raise InputError(f"{part.key}: {_first_line(error)}, expected a split or a slice of one") from error
@@ -383,52 +359,6 @@ def _raise_if_of_the_cache(error: BaseException) -> None:
         if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise cause
         cause = cause.__cause__ or cause.__context__
-
-
-def _refuse(column: pa.ChunkedArray, field: str, where: str, first_row: int | None) -> NoReturn:
-    import pyarrow as pa
-
-    for row, value in enumerate(column.cast(pa.binary()).to_pylist()):
-        at = where if first_row is None else f"{where}, row {first_row + row} (from 0)"
-        if value is None:
-            raise InputError(f"{at}: no text in {field} (None), expected text in every row outside training")
-        if len(value) > LONGEST_LINE:
-            raise InputError(f"{at}: a text of {len(value):,} bytes in {field}, expected {LONGEST_LINE:,} at most")
-        if b"\0" in value:
-            raise InputError(f"{at}: holds a NUL in {field} (is it binary?), expected text")
-        try:
-            value.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{at}: invalid UTF-8 at byte {error.start + 1} of {field}, expected text") from error
-    raise AssertionError(f"{where}: refused without a reason")
-
-
-def _column(table: pa.Table, field: str) -> pa.ChunkedArray:
-    """The column of a field, or of a field of it: a dot leads inside, unless it is part of a name."""
-    import pyarrow.compute as pc
-
-    name = next(name for name in table.column_names if field == name or field.startswith(f"{name}."))
-    column = table.column(name)
-    inside = field.removeprefix(name).removeprefix(".")
-    return pc.struct_field(column, inside.split(".")) if inside else column
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    # a column of nothing but None has a type of its own
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
-
-
-def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, pa.DataType]]:
-    """The fields that a column can be taken from, fields of fields with a dot, and what they hold."""
-    import pyarrow as pa
-
-    for field in schema:
-        if pa.types.is_struct(field.type):
-            yield from _leaves(field.type, f"{prefix}{field.name}.")
-        else:
-            yield f"{prefix}{field.name}", field.type
 
 
 def _matching(pattern: str) -> list[Path]:
@@ -466,22 +396,6 @@ def _reachable() -> Iterator[None]:
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".") if lines else type(error).__name__
-
-
-def _one_of(known: Iterable[str], word: str) -> str:
-    names = sorted(known)
-    return ("one of " if names[1:] else "") + _listed(names) + _nearest(word, names)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names, one after the other: not all where they are many, and not the whole of one that is a sentence."""
-    shown = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in names[:20]]
-    return ", ".join(shown) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-
-
-def _nearest(word: str, names: Sequence[str]) -> str:
-    near = get_close_matches(word, names, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _available(what: str, error: BaseException) -> list[str] | None:
