@@ -36,7 +36,7 @@ def commands() -> list[str]:
 def checkout(tmp_path: Path) -> Path:
     """The scripts and configs in a directory of their own, with the README's example files where it says they go."""
     shutil.copytree(CONF, tmp_path / "conf")
-    for script in ("train", "evaluate", "translate", "compare"):
+    for script in ("train", "evaluate", "translate", "align", "compare"):
         shutil.copy(PROJECT / f"{script}.py", tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -60,7 +60,8 @@ def test_a_command_composes(command: str, checkout: Path) -> None:
 
 
 def test_the_readme_has_every_command() -> None:
-    assert {command.split()[1] for command in commands()} == {"train.py", "evaluate.py", "translate.py", "compare.py"}
+    scripts = {"train.py", "evaluate.py", "translate.py", "align.py", "compare.py"}
+    assert {command.split()[1] for command in commands()} == scripts
 
 
 def test_its_attention_is_one_class_and_one_file(checkout: Path) -> None:

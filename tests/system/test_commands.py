@@ -47,6 +47,9 @@ def test_help_answers_without_torch(command: Command) -> None:
         (("evaluate", "run=.", "search=bean"), "did you mean beam?"),
         (("translate", "run=nowhere"), "run=nowhere: no such directory"),
         (("translate", "run=.", "alignment=true"), "did you mean alignments?"),
+        (("align", "run=."), "source: Missing mandatory value: source"),
+        (("align", "run=.", "source=nowhere", "target=nowhere"), "nowhere: no such file"),
+        (("align", "run=.", "sorce=nowhere"), "did you mean source?"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(command: Command, typed: tuple[str, ...], said: str) -> None:
@@ -132,6 +135,28 @@ def test_translate_answers_a_line_before_the_pipe_closes(environment: dict[str, 
         process.stdin.close()
         assert process.stdout.read() == b""
     assert process.returncode == 0
+
+
+def test_align_prints_links_and_scores_them_apart(command: Command, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.en").write_text("the dog sleeps .\n\nhe .\n")
+    (tmp_path / "a.fr").write_text("le chien dort .\nrien\nil .\n")
+    (tmp_path / "gold").write_text("0-0 1-1 2p2 3-3\n\n0-0 1-1\n")
+    done = command("align", f"run='{trained}'", "source=a.en", "target=a.fr", "gold=gold")
+    assert done.status == 0, done.err
+    first, second, third, end = done.out.split("\n")
+    assert sorted(link.split("-")[1] for link in first.split()) == ["0", "1", "2", "3"]
+    assert (len(third.split()), second, end) == (2, "", "")
+    assert [line.split()[:2] for line in done.err.splitlines()[:3]] == [["links", "shift"], ["run", "0"], ["run", "-1"]]
+    assert done.err.splitlines()[3:] == ["2 sentence pairs with gold links"]
+
+
+@pytest.mark.parametrize("script", ["align", "translate"])
+def test_other_commands_help_without_torch(command: Command, script: str) -> None:
+    done = command(script, "--help", PYTHONPROFILEIMPORTTIME="1")
+    assert done.status == 0
+    imported = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
+    assert "hydra" in imported
+    assert not imported & {"torch", "lightning", "datasets", "numpy"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes close otherwise on Windows")
