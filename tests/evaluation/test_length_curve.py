@@ -1,6 +1,7 @@
 """The curve: sacrebleu's corpus BLEU inside each bucket of source lengths, and the two numbers that sum it up."""
 
 import random
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -56,10 +57,11 @@ def test_every_bucket_equals_sacrebleu_on_its_sentences():
 
 
 def test_the_interval_covers_the_truth_it_was_made_for():
-    truth = length_curve(Segments.of(fabricate([25] * 4000, error=0.2, seed=1), "none"), resamples=10)[2]["bleu"]
+    all_of_them = Segments.of(fabricate([25] * 2400, error=0.2, seed=1), "none")
+    truth = length_curve(all_of_them, resamples=10)[2]["bleu"]
     covered = 0
-    for seed in range(40):
-        low, high = length_curve(Segments.of(fabricate([25] * 60, 0.2, seed=seed + 2), "none"), resamples=200)[2]["ci"]
+    for test_set in np.arange(2400).reshape(40, 60):
+        low, high = length_curve(all_of_them[test_set], resamples=200)[2]["ci"]
         covered += low <= truth <= high
     assert covered >= 33  # 38 expected of 40
 
@@ -87,22 +89,25 @@ def test_perfect_short_sentences_empty_outputs_and_empty_sources():
     assert all(bucket["n"] == 0 for bucket in length_curve(Segments.of([], "none")))
 
 
-@given(st.lists(st.integers(0, 40), max_size=120), st.integers(1, 8))
-def test_equal_count_bounds_share_the_sentences_out_as_evenly_as_lengths_allow(lengths, buckets):
+@given(st.lists(st.integers(0, 9), max_size=60), st.integers(1, 5))
+def test_equal_count_bounds_cut_as_evenly_as_lengths_allow(lengths, buckets):
+    """Against every other way to cut."""
     source_length = np.array(lengths, dtype=np.int64)
     bounds = equal_count_bounds(source_length, buckets)
     assert bounds == equal_count_bounds(source_length[::-1], buckets)
-    assert len(bounds) <= buckets
     parts = cut(source_length, bounds, closed=True)
     counted = [length for length in lengths if length]
-    assert sum(len(chosen) for _, chosen in parts) == len(counted)
+    different = sorted(set(counted))
+    assert len(bounds) == len(parts) == min(buckets, len(different))
+    for bucket, chosen in parts:
+        assert sorted(source_length[chosen]) == sorted(n for n in counted if bucket["lo"] <= n <= bucket["hi"])
     if counted:
         assert (parts[0][0]["lo"], parts[-1][0]["hi"]) == (min(counted), max(counted))
-        most = max(counted.count(length) for length in counted)
-        for bucket, chosen in parts:
-            assert 0 < len(chosen) < len(counted) / buckets + most + 1
-            inside = [length for length in counted if bucket["lo"] <= length <= bucket["hi"]]
-            assert len(inside) == len(chosen)
+        every = (
+            [sum(left < n <= right for n in counted) for left, right in pairwise([0, *inner, different[-1]])]
+            for inner in combinations(different[:-1], len(bounds) - 1)
+        )
+        assert sum(len(chosen) ** 2 for _, chosen in parts) == min(sum(n * n for n in counts) for counts in every)
 
 
 def test_equal_counts_are_equal_where_no_length_repeats():
@@ -129,6 +134,14 @@ def curve_of(*scores: tuple[float | None, int]):
     lows, highs = [1, *(bound + 1 for bound in BOUNDS)], [*BOUNDS, None]
     return [
         {"lo": lo, "hi": hi, "bleu": score, "n": n} for lo, hi, (score, n) in zip(lows, highs, scores, strict=False)
+    ]
+
+
+def test_labels():
+    assert [label(bucket) for bucket in ({"lo": 1, "hi": 10}, {"lo": 11, "hi": 11}, {"lo": 61, "hi": None})] == [
+        "1-10",
+        "11",
+        ">60",
     ]
 
 

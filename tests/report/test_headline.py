@@ -22,7 +22,7 @@ def contrast(gain=12.34, p=0.0009, buckets=((5.0, 0.004), (9.0, 0.02)), pairs=No
         {"lo": 10 * i + 1, "hi": 10 * i + 10, "n": 99, "difference": d, "p_holm": q, "significant": q < 0.05}
         for i, (d, q) in enumerate(buckets)
     ]
-    return Contrast("dot", "none", pairs, Difference(len(pairs), whole, curve))
+    return Contrast("dot", "none", pairs, Difference("bleu", len(pairs), whole, curve))
 
 
 def test_a_gain_at_all_lengths_by_one_seed_at_equal_budgets():

@@ -50,7 +50,7 @@ def test_the_band_is_the_means_interval_over_trainings_and_sentences_where_there
         name = point["arm"].split()[0]
         (bucket,) = (bucket for bucket in found.arms[name]["by_length"] if label(bucket) == point["bucket"])
         assert [point["low"], point["high"]] == bucket["ci"]
-        assert point["bleu"] == pytest.approx(bucket["bleu"])
+        assert point["bleu"] == pytest.approx(bucket["score"])
     assert "95 % interval over trainings and sentences" in " ".join(chart.to_dict()["title"]["subtitle"])
     assert "envelope" in " ".join(length_chart(arms).to_dict()["title"]["subtitle"])
 

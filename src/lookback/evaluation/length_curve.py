@@ -73,16 +73,23 @@ def cut(
 def equal_count_bounds(source_length: NDArray[np.int64], buckets: int = 6) -> tuple[int, ...]:
     """Bounds of closed buckets with as nearly as many sentences each as whole lengths allow, from the lengths alone.
 
-    The last bound is the longest source of `source_length (sentences,)`. There are fewer than `buckets` where lengths
-    repeat so often that two bounds fall on the same one, and none without a sentence that has words.
+    Of all ways to cut `source_length (sentences,)`, the one with the least sum of squared counts. The last bound is the
+    longest source. There are fewer than `buckets` where there are fewer lengths, and none without a sentence that has
+    words.
     """
     lengths, counts = np.unique(source_length[source_length > 0], return_counts=True)
-    if not len(lengths):
-        return ()
-    behind = np.cumsum(counts)
-    wanted = behind[-1] * np.arange(1, buckets + 1) / buckets
-    nearest = np.abs(behind - wanted[:, None]).argmin(axis=1)
-    return tuple(int(lengths[index]) for index in np.unique(nearest))
+    before = np.concatenate([[0], np.cumsum(counts)])
+    inside = (before - before[:, None]).astype(np.float64)  # sentences from one place between lengths to another
+    cost = np.where(np.arange(len(before)) > np.arange(len(before))[:, None], inside**2, np.inf)
+    least, starts = cost[0], []
+    for _ in range(min(buckets, len(lengths)) - 1):
+        total = least[:, None] + cost
+        starts.append(total.argmin(axis=0))
+        least = total.min(axis=0)
+    ends = [len(lengths)]
+    for start in reversed(starts):
+        ends.insert(0, int(start[ends[0]]))
+    return tuple(int(lengths[end - 1]) for end in ends if end)
 
 
 def midpoint(bucket: Bucket) -> float:
@@ -91,7 +98,9 @@ def midpoint(bucket: Bucket) -> float:
 
 
 def label(bucket: Bucket) -> str:
-    """What a reader calls a bucket: `1-10`, or `>60` for the open one."""
+    """What a reader calls a bucket: `1-10`, `11` where it is of one length, or `>60` for the open one."""
+    if bucket["lo"] == bucket["hi"]:
+        return str(bucket["lo"])
     return f">{bucket['lo'] - 1}" if bucket["hi"] is None else f"{bucket['lo']}-{bucket['hi']}"
 
 

@@ -100,6 +100,7 @@ class Resamples:
                 raise ValueError(f"runs[{place}]: other sentences than runs[0], expected one test set")
         self.resamples, self.seed = resamples, seed
         self._runs = runs
+        self._drawn: dict[int, NDArray[np.float64]] = {}
         # as in results.json: 4-grams are expected of a test set that has them, and of a bucket what the bucket has
         short = not (first.bleu_statistics[:, REFERENCE_LENGTH] >= ORDERS).any()
         self._whole = _Part({}, runs, np.arange(len(first)), short, resamples, (seed, 0))
@@ -192,8 +193,10 @@ class Resamples:
 
     def _weights(self, seeds: int) -> NDArray[np.float64]:
         """Of an arm's runs, `(1 + resamples, seeds)`: as they are, then in each resample; in every bucket the same."""
-        alike = np.full((1, seeds), 1 / seeds)
-        return np.concatenate([alike, seed_weights(seeds, self.resamples, self.seed)])
+        if seeds not in self._drawn:
+            alike = np.full((1, seeds), 1 / seeds)
+            self._drawn[seeds] = np.concatenate([alike, seed_weights(seeds, self.resamples, self.seed)])
+        return self._drawn[seeds]
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

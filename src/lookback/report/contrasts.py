@@ -13,6 +13,11 @@ from lookback.report.runs import Run
 
 BASELINE = "none"
 
+Arm = dict[str, Any]
+"""`lookback.evaluation.Resamples.arm`"""
+Curve = list[dict[str, Any]]
+"""`lookback.evaluation.Resamples.curve`"""
+
 
 @dataclass(frozen=True)
 class Contrast:
@@ -37,10 +42,10 @@ class Evidence:
     """Name of the attention that the others are compared with; None where there is nothing to compare"""
     contrasts: list[Contrast] = field(default_factory=list)
     """Largest gain first"""
-    arms: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """`lookback.evaluation.Resamples.arm` of each arm"""
-    curves: dict[str, list[list[dict[str, Any]]]] = field(default_factory=dict)
-    """`lookback.evaluation.Resamples.curve` of each arm's runs, in the order of their seeds"""
+    arms: dict[str, Arm] = field(default_factory=dict)
+    """What the runs of each arm come to"""
+    curves: dict[str, list[Curve]] = field(default_factory=dict)
+    """Of each arm's runs, in the order of their seeds"""
     notes: list[str] = field(default_factory=list)
     """What could not be compared, and why"""
 
@@ -60,6 +65,7 @@ class CountedRuns:
         self._notes: list[str] = []
         self._counted, self._places = _counted(runs, self._notes)
         self._resamples: dict[Buckets, Resamples] = {}
+        self._summed: dict[tuple[str, Buckets], tuple[dict[str, Arm], dict[str, list[Curve]]]] = {}
         if self._counted:
             segments = [segments for _, segments in self._counted]
             try:
@@ -79,8 +85,13 @@ class CountedRuns:
         if not self._counted:
             return Evidence(measure, buckets, notes=notes)
         resamples, counted, places = self._resamples[buckets], self._counted, self._places
-        sums = {name: resamples.arm(list(of_seed.values()), measure) for name, of_seed in places.items()}
-        curves = {name: [resamples.curve(run, measure) for run in of_seed.values()] for name, of_seed in places.items()}
+        if (measure, buckets) not in self._summed:
+            runs_of = {name: list(of_seed.values()) for name, of_seed in places.items()}
+            self._summed[measure, buckets] = (
+                {name: resamples.arm(of, measure) for name, of in runs_of.items()},
+                {name: [resamples.curve(run, measure) for run in of] for name, of in runs_of.items()},
+            )
+        sums, curves = self._summed[measure, buckets]
 
         first = {name: counted[min(of_seed.values())][0] for name, of_seed in places.items()}
         attentions = {run.attention for run in first.values()}

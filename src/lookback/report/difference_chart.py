@@ -6,31 +6,44 @@ from typing import Any
 
 import altair as alt
 
-from lookback.evaluation import ENOUGH, LEVEL, label, midpoint
+from lookback.evaluation import ENOUGH, LEVEL, Measure, label, measure_of
+from lookback.report.buckets import TITLES, Places
+from lookback.report.chart_words import capital, described, signed
 from lookback.report.charts import INK, colors, dressed, edge, length_axis, limits, shapes
 from lookback.report.contrasts import Contrast
 from lookback.report.differences import arms
 from lookback.report.runs import Run
 
 
-def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run]) -> alt.LayerChart:
+def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run], measure: str = "bleu") -> alt.LayerChart:
     """Draw the contrasts (at least one) of scored `runs`, in the colours that the runs have in the length chart.
 
     A line is the paired difference, its band the 95 % interval, 0 the baseline. A point is filled where the difference
-    is significant, hollow where it is not; one of fewer than 50 sentences is joined to no other.
+    is significant, hollow where it is not; one of fewer than 50 sentences is joined to no other. Raises `ValueError`
+    where the contrasts are of another measure, or without numbers.
     """
+    about = measure_of(measure)
+    if others := sorted({contrast.difference.measure for contrast in contrasts} - {measure}):
+        raise ValueError(f"contrasts of {', '.join(others)}, expected {measure}")
     names = list(arms([run for run in runs if run.bleu is not None]))
     drawn = [contrast for name in names for contrast in contrasts if contrast.arm == name]
-    gains = {contrast.arm: contrast.difference.whole["difference"] for contrast in drawn}
-    legend = {name: f"{name} · {gain:+.1f}" for name, gain in gains.items()}
+    drawn = [contrast for contrast in drawn if contrast.difference.whole["difference"] is not None]
+    form = f"+{about.number}"
+    legend = {contrast.arm: f"{contrast.arm} · {contrast.difference.whole['difference']:{form}}" for contrast in drawn}
     points = [point for contrast in drawn for point in _points(contrast, legend[contrast.arm])]
+    if not points:
+        raise ValueError(f"contrasts: none has a difference in {measure}")
+    places = Places(drawn[0].difference.curve)
     color_of, shape_of = (dict(zip(names, marks, strict=True)) for marks in (colors(names), shapes(len(names))))
 
-    bottom = 5 * math.floor(min(0, *(point["low"] for point in points)) / 5)
-    top = 5 * math.ceil(max(1, *(point["high"] for point in points)) / 5)
-    x = length_axis(points)
-    y = alt.Y("difference:Q", title=f"BLEU more than {contrasts[0].pairs[0][1].attention}")
-    y = y.scale(domain=[bottom, top]).axis(tickCount=6, labelExpr="datum.value ? format(datum.value, '+d') : '0'")
+    step, ticks = (0.05, "+.2f") if measure == "length_ratio" else (5, "+d")
+    bottom = step * math.floor(min(0, *(point["low"] for point in points)) / step)
+    top = step * math.ceil(max(step / 5, *(point["high"] for point in points)) / step)
+    less = ", lower is better" if about.better == -1 else ""
+    x = length_axis(points, TITLES[places.buckets])
+    more = f"{capital(about.name)} more than {contrasts[0].pairs[0][1].attention}{less}"
+    y = alt.Y("difference:Q", title=more)
+    y = y.scale(domain=[bottom, top]).axis(tickCount=6, labelExpr=f"datum.value ? format(datum.value, '{ticks}') : '0'")
     order = list(legend.values())
     color = alt.Color("arm:N", title=None).scale(domain=order, range=[color_of[name] for name in legend])
     shape = alt.Shape("arm:N", title=None).scale(domain=order, range=[shape_of[name] for name in legend])
@@ -39,9 +52,9 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run]) -> alt.
         alt.Tooltip("arm:N"),
         alt.Tooltip("bucket:N"),
         alt.Tooltip("n:Q"),
-        alt.Tooltip("difference:Q", format="+.1f"),
-        alt.Tooltip("low:Q", format="+.1f"),
-        alt.Tooltip("high:Q", format="+.1f"),
+        alt.Tooltip("difference:Q", format=form),
+        alt.Tooltip("low:Q", format=form),
+        alt.Tooltip("high:Q", format=form),
         alt.Tooltip("p_holm:Q", format=".3f"),
     ]
 
@@ -60,25 +73,32 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run]) -> alt.
         filled.mark_point(size=62, filled=True, opacity=1).encode(x, y, color, shape, tooltip=hover),
         hollow.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
     ]
-    layers += limits(runs, edge(points))
-    chart = alt.LayerChart(layer=layers).properties(width=720, height=320, title=_title(drawn))
+    layers += limits(runs, edge(points), places.at)
+    lines = {name: [point for point in points if point["arm"] == entry] for name, entry in legend.items()}
+    title = _title(drawn, about)
+    chart = alt.LayerChart(layer=layers).properties(
+        width=720,
+        height=320,
+        title=title,
+        description=described(str(title.text), lines, "difference", form),
+    )
     return dressed(chart)
 
 
 def _points(contrast: Contrast, name: str) -> list[dict[str, Any]]:
-    """A point a bucket that has sentences. Points of one `piece` are joined; `piece` is None under 50 sentences."""
-    points, piece = [], 0
+    """A point a bucket that has a difference. Points of one `piece` are joined; `piece` is None under 50 sentences."""
+    points, piece, places = [], 0, Places(contrast.difference.curve)
     for bucket in contrast.difference.curve:
-        enough = bucket["n"] >= ENOUGH
+        scored = bucket["difference"] is not None
+        enough = scored and bucket["n"] >= ENOUGH
         piece += not enough  # whatever follows a gap is a new piece
-        if bucket["n"]:
+        if scored:
             points.append(
                 {
                     "arm": name,
                     "piece": piece if enough else None,
                     "bucket": label(bucket),
-                    "x": midpoint(bucket),
-                    "hi": 2 * midpoint(bucket) - bucket["lo"],
+                    **places.of(bucket),
                     "low": bucket["ci"][0],
                     "high": bucket["ci"][1],
                     **{key: bucket[key] for key in ("n", "difference", "p_holm", "significant")},
@@ -87,7 +107,7 @@ def _points(contrast: Contrast, name: str) -> list[dict[str, Any]]:
     return points
 
 
-def _title(contrasts: Sequence[Contrast]) -> alt.TitleParams:
+def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
     """What is compared, on what, how the band is made, and the signature that BLEU is never shown without."""
     results = contrasts[0].pairs[0][0].results
     assert results is not None
@@ -103,7 +123,8 @@ def _title(contrasts: Sequence[Contrast]) -> alt.TitleParams:
         f"data {results['data']}, {sentences:,} test sentences · beside each name: the difference over them all",
         how,
         f"filled: significant (Holm-corrected p < {LEVEL}, and 0 outside the interval) · hollow: not, or n < {ENOUGH}",
-        results["signature"],
+        signed(measure, results["signature"]),
     ]
+    gained = "gained over" if measure.better == 1 else "more than"
     baselines = " or ".join(dict.fromkeys(contrast.baseline for contrast in contrasts))
-    return alt.TitleParams(text=f"BLEU gained over {baselines}, by source length", subtitle=subtitle)
+    return alt.TitleParams(text=f"{capital(measure.name)} {gained} {baselines}, by source length", subtitle=subtitle)

@@ -1,119 +1,208 @@
-"""BLEU against source length: one Vega-Lite specification for pages and notebooks, SVG and PNG without a browser."""
+"""A measure against source length: one Vega-Lite specification for pages and notebooks, and files without a browser."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 import altair as alt
 
-from lookback.evaluation import ENOUGH, label, midpoint
-from lookback.report.charts import colors, dressed, edge, length_axis, limits, shapes
+from lookback.evaluation import ENOUGH, Measure, label, measure_of
+from lookback.report.buckets import IN_RESULTS, TITLES, Buckets, Places
+from lookback.report.chart_words import capital, described, signed
+from lookback.report.charts import INK, colors, dressed, edge, length_axis, limits, shapes
 from lookback.report.contrasts import Evidence
 from lookback.report.differences import arms
 from lookback.report.runs import Run
 
+Curve = Sequence[Mapping[str, Any]]
+"""Buckets `{"lo", "hi", "n", "score"}`, and `ci`, `[low, high]` or None, where a band is to be drawn from them"""
 
-def length_chart(runs: Sequence[Run], evidence: Evidence | None = None) -> alt.LayerChart:
+
+@dataclass(frozen=True)
+class _Arm:
+    """What is drawn of an arm."""
+
+    runs: list[Run]
+    legend: str
+    curves: Sequence[Curve]
+    """Of each run"""
+    mean: Curve | None
+    """The runs' mean with its own intervals; None where only each run's are known"""
+
+
+def length_chart(
+    runs: Sequence[Run], evidence: Evidence | None = None, measure: str = "bleu", buckets: Buckets = "width"
+) -> alt.LayerChart:
     """Draw scored runs of one test set and signature; a single run is drawn the same way.
 
     An arm's thick line is the mean of its runs, thin lines are the runs. The band is the mean's bootstrap interval over
-    trainings and sentences, from the `evidence` of these runs; without it, the envelope of the runs' own intervals. A
-    bucket with fewer than 50 sentences is a hollow point, joined to no other. The dashed rule is the longest sentence
-    of training. Raises `ValueError` without a scored run.
+    trainings and sentences, from the `evidence` of these runs; without it, the envelope of the runs' own intervals,
+    which only BLEU has. A bucket with fewer than 50 sentences is a hollow point, joined to no other. The dashed rule is
+    the longest sentence of training.
+
+    `measure` is a key of `lookback.evaluation.MEASURES`; `buckets` are ten words wide, or hold equally many sentences.
+    Raises `ValueError` for evidence of others, and where no run has the measure in such buckets, as runs of an
+    earlier version may not without evidence.
     """
+    about = measure_of(measure)
+    if buckets not in IN_RESULTS:
+        raise ValueError(f"buckets={buckets!r}: expected one of {', '.join(IN_RESULTS)}")
+    if evidence and (evidence.measure, evidence.buckets) != (measure, buckets):
+        raise ValueError(f"evidence of {evidence.measure} by {evidence.buckets}, expected {measure} by {buckets}")
     runs = [run for run in runs if run.bleu is not None]
     if not runs:
         raise ValueError("runs: none is scored, expected at least one with test/results.json")
     compared = arms(runs)
-    legend = {name: f"{name} · {fmean(run.bleu or 0.0 for run in of):.1f}" for name, of in compared.items()}
-
-    sums = evidence.arms if evidence else {}
-    counted = {name: sums[name] for name, of in compared.items() if name in sums and sums[name]["seeds"] == len(of)}
-    curves = {name: arm["by_length"] for name, arm in counted.items()}
-    means = [point for name, of in compared.items() for point in _mean_points(legend[name], of, curves.get(name))]
+    known = {name: _arm(name, of, evidence, about, buckets) for name, of in compared.items()}
+    drawn = {name: arm for name, arm in known.items() if any(map(_scored, arm.curves))}
+    if not drawn:
+        raise ValueError(f"runs: none has {measure} in {IN_RESULTS[buckets]} of its results.json, nor evidence of it")
+    places = Places(next(curve for arm in drawn.values() for curve in arm.curves))
+    means = [point for arm in drawn.values() for point in _points(arm.legend, arm.curves, arm.mean, places, measure)]
     singles = [
         {**point, "run": f"{name} {index}"}
-        for name, of in compared.items()
-        if len(of) > 1
-        for index, run in enumerate(of)
-        for point in _mean_points(legend[name], [run], None)
+        for name, arm in drawn.items()
+        if len(arm.curves) > 1
+        for index, curve in enumerate(arm.curves)
+        for point in _points(arm.legend, [curve], None, places, measure)
     ]
-    top = min(100, 10 * math.ceil(max(point["high"] for point in means) / 10) or 10)
 
-    x = length_axis(means)
-    y = alt.Y("bleu:Q", title="BLEU", scale=alt.Scale(domain=[0, top]), axis=alt.Axis(tickCount=6))
-    color = alt.Color("arm:N", title=None, scale=alt.Scale(domain=list(legend.values()), range=colors(list(compared))))
-    shape = alt.Shape("arm:N", title=None, scale=alt.Scale(domain=list(legend.values()), range=shapes(len(compared))))
+    marks = {name: pair for name, *pair in zip(compared, colors(list(compared)), shapes(len(compared)), strict=True)}
+    legend = [arm.legend for arm in drawn.values()]
+    x = length_axis(means, TITLES[buckets])
+    scale = alt.Scale(domain=_domain(about, [*means, *singles]))
+    y = alt.Y(f"{measure}:Q", title=about.title, scale=scale, axis=alt.Axis(tickCount=6))
+    color = alt.Color("arm:N", title=None).scale(domain=legend, range=[marks[name][0] for name in drawn])
+    shape = alt.Shape("arm:N", title=None).scale(domain=legend, range=[marks[name][1] for name in drawn])
 
-    joined = alt.Chart(alt.Data(values=[point for point in means if point["piece"] is not None]))
-    thin = alt.Chart(alt.Data(values=[point for point in singles if point["piece"] is not None]))
-    alone = alt.Chart(alt.Data(values=[point for point in means if point["piece"] is None]))
-    hover = [alt.Tooltip("arm:N"), alt.Tooltip("bucket:N"), alt.Tooltip("n:Q"), alt.Tooltip("bleu:Q", format=".1f")]
+    def having(points: Sequence[dict[str, Any]], joined: bool, band: bool = False) -> alt.Chart:
+        chosen = [point for point in points if (point["piece"] is not None) is joined]
+        return alt.Chart(alt.Data(values=[point for point in chosen if point["low"] is not None or not band]))
+
+    joined, thin, alone = having(means, True), having(singles, True), having(means, False)
+    hover = [alt.Tooltip("arm:N"), alt.Tooltip("bucket:N"), alt.Tooltip("n:Q")]
+    hover.append(alt.Tooltip(f"{measure}:Q", format=about.number))
+    # the scale here too: without it the axis of an area goes down to 0
+    between = (alt.Y("low:Q", title=about.title, scale=scale), alt.Y2("high:Q"))
     layers: list[alt.Chart] = [
-        joined.mark_area(opacity=0.14).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), color, detail="piece:N"),
+        having(means, True, band=True).mark_area(opacity=0.14).encode(x, *between, color, detail="piece:N"),
         thin.mark_line(strokeWidth=1, opacity=0.4).encode(x, y, color, detail=["run:N", "piece:N"]),
         joined.mark_line(strokeWidth=2.6).encode(x, y, color, detail="piece:N"),
         joined.mark_point(size=62, filled=True, opacity=1).encode(x, y, color, shape, tooltip=hover),
-        alone.mark_rule(strokeWidth=1.4, opacity=0.7).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), color),
+        having(means, False, band=True).mark_rule(strokeWidth=1.4, opacity=0.7).encode(x, *between, color),
         alone.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
     ]
-    layers += limits(runs, edge(means))
+    if about.key == "length_ratio":
+        as_long = alt.Chart(alt.Data(values=[{"as_long": 1}]))
+        layers.append(
+            as_long.mark_rule(color=INK, strokeWidth=1.2).encode(alt.Y("as_long:Q", title=about.title, scale=scale))
+        )
+    layers += limits(runs, edge(means), places.at)
+    lines = {name: [p for p in means if p["arm"] == arm.legend] for name, arm in drawn.items()}
     chart = alt.LayerChart(layer=layers).properties(
-        width=720, height=360, title=_title(runs, compared, len(curves) == len(compared))
+        width=720,
+        height=360,
+        title=_title(runs, drawn, about),
+        description=described(f"{about.title}, against source length in words", lines, measure, about.number),
     )
     return dressed(chart)
 
 
-def _mean_points(name: str, runs: Sequence[Run], curve: Sequence[dict[str, Any]] | None) -> list[dict[str, Any]]:
-    """A point a bucket that has sentences. Points of one `piece` are joined; `piece` is None under 50 sentences.
+def _arm(name: str, runs: list[Run], evidence: Evidence | None, measure: Measure, buckets: Buckets) -> _Arm:
+    """From the evidence where all of the runs are in it, else from what each run's results.json says."""
+    if evidence and name in evidence.arms and evidence.arms[name]["seeds"] == len(runs):
+        sums = evidence.arms[name]
+        legend = _legend(name, [sums["score"]], measure)
+        return _Arm(runs, legend, evidence.curves[name], sums["by_length"])
+    known = [(run, curve) for run in runs if _scored(curve := _curve(run, measure, buckets))]
+    whole = [(run.results or {}).get(measure.key) for run, _ in known]
+    return _Arm([run for run, _ in known], _legend(name, whole, measure), [curve for _, curve in known], None)
 
-    `curve` has the intervals of the runs' mean; without it, a point has the envelope of the runs' own.
+
+def _legend(name: str, scores: Sequence[float | None], measure: Measure) -> str:
+    """The arm's name, and the mean of its scores over the whole test set, if they are known."""
+    known = [score for score in scores if score is not None]
+    return f"{name} · {fmean(known):{measure.number}}" if known and len(known) == len(scores) else name
+
+
+def _curve(run: Run, measure: Measure, buckets: Buckets) -> Curve:
+    """The buckets of a run's own results; only BLEU has an interval there."""
+    found = (run.results or {}).get(IN_RESULTS[buckets]) or []
+    return [
+        {key: bucket[key] for key in ("lo", "hi", "n")}
+        | {"score": bucket[measure.key], "ci": bucket["ci"] if measure.key == "bleu" else None}
+        for bucket in found
+    ]
+
+
+def _scored(curve: Curve) -> bool:
+    return any(bucket["score"] is not None for bucket in curve)
+
+
+def _points(
+    name: str, curves: Sequence[Curve], mean: Curve | None, places: Places, measure: str
+) -> list[dict[str, Any]]:
+    """A point a bucket that has a score. Points of one `piece` are joined; `piece` is None under 50 sentences.
+
+    `mean` has the intervals of the runs' mean; without it, a point has the envelope of the runs' own.
     """
     points, piece = [], 0
-    for place, buckets in enumerate(zip(*(run.results["by_length"] for run in runs if run.results), strict=True)):
-        scored = [bucket for bucket in buckets if bucket["n"]]
-        enough = len(scored) == len(buckets) and min(bucket["n"] for bucket in scored) >= ENOUGH
+    for place, buckets in enumerate(zip(*curves, strict=True)):
+        scored = [bucket for bucket in buckets if bucket["score"] is not None]
+        enough = len(scored) == len(curves) and min(bucket["n"] for bucket in scored) >= ENOUGH
         piece += not enough  # whatever follows a gap is a new piece
         if scored:
             first = scored[0]
-            bounds = [curve[place]["ci"]] if curve else [bucket["ci"] for bucket in scored]
+            bounds = [mean[place]["ci"]] if mean else [bucket["ci"] for bucket in scored if bucket.get("ci")]
             points.append(
                 {
                     "arm": name,
                     "piece": piece if enough else None,
-                    "bucket": label(first),
-                    "x": midpoint(first),
-                    "hi": 2 * midpoint(first) - first["lo"],
+                    "bucket": label(dict(first)),
+                    **places.of(first),
                     "n": first["n"],
-                    "bleu": fmean(bucket["bleu"] for bucket in scored),
-                    "low": min(low for low, _ in bounds),
-                    "high": max(high for _, high in bounds),
+                    measure: fmean(bucket["score"] for bucket in scored),
+                    "low": min((low for low, _ in bounds), default=None),
+                    "high": max((high for _, high in bounds), default=None),
                 }
             )
     return points
 
 
-def _title(runs: Sequence[Run], arms: dict[str, list[Run]], over_trainings: bool) -> alt.TitleParams:
+def _domain(measure: Measure, points: Sequence[Mapping[str, Any]]) -> list[float]:
+    """From 0 to the next ten, BLEU and chrF not over 100; the length ratio in tenths around 1."""
+    values = [point[key] for point in points for key in (measure.key, "low", "high") if point[key] is not None]
+    if measure.key == "length_ratio":
+        return [min(0.9, math.floor(10 * min(values)) / 10), max(1.1, math.ceil(10 * max(values)) / 10)]
+    top = 10 * math.ceil(max(values) / 10) or 10
+    return [0, min(100, top) if measure.better == 1 else top]
+
+
+def _title(runs: Sequence[Run], drawn: Mapping[str, _Arm], measure: Measure) -> alt.TitleParams:
     """What is compared, on what, how the lines are made, and the signature that BLEU is never shown without."""
     first = runs[0].results
     assert first is not None
-    names = ", ".join(dict.fromkeys(run.attention for of in arms.values() for run in of))
+    names = ", ".join(dict.fromkeys(run.attention for arm in drawn.values() for run in arm.runs))
     sentences = sum(bucket["n"] for bucket in first["by_length"])
-    seeds = sorted({len(of) for of in arms.values()})
+    seeds = sorted({len(arm.runs) for arm in drawn.values()})
     counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
+    banded = measure.key == "bleu" or any(arm.mean for arm in drawn.values())
     if seeds[-1] == 1:
-        drawn = "one seed, so training noise is not shown · band: 95 % bootstrap interval over sentences"
+        how = "one seed, so training noise is not shown"
+        band = "95 % bootstrap interval over sentences"
     else:
         few = " (fewer than three)" if seeds[0] < 3 else ""
+        how = f"{counted} seeds{few}: thin lines, their mean thick"
+        over_trainings = all(arm.mean for arm in drawn.values())
         band = (
             "its 95 % interval over trainings and sentences" if over_trainings else "envelope of their 95 % intervals"
         )
-        drawn = f"{counted} seeds{few}: thin lines, their mean thick · band: {band}"
-    hollow = any(0 < bucket["n"] < ENOUGH for run in runs if run.results for bucket in run.results["by_length"])
+    few_sentences = (0 < bucket["n"] < ENOUGH for arm in drawn.values() for curve in arm.curves for bucket in curve)
     subtitle = [
-        f"data {first['data']}, {sentences:,} test sentences · beside each name: BLEU of them all",
-        drawn + (f" · hollow: n < {ENOUGH}" if hollow else ""),
-        first["signature"],
+        f"data {first['data']}, {sentences:,} test sentences · beside each name: {measure.name} of them all",
+        how + (f" · band: {band}" if banded else "") + (f" · hollow: n < {ENOUGH}" if any(few_sentences) else ""),
+        signed(measure, first["signature"]),
     ]
-    return alt.TitleParams(text=f"BLEU against source length: {names}", subtitle=subtitle)
+    return alt.TitleParams(text=f"{capital(measure.name)} against source length: {names}", subtitle=subtitle)
