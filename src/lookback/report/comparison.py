@@ -18,6 +18,7 @@ from lookback.report.length_chart import length_chart
 from lookback.report.page import write_page
 from lookback.report.runs import Run, is_run
 from lookback.report.table import cost_table, score_table, write_csv
+from lookback.report.terminal_curve import TerminalCurve
 
 CSV = "comparison.csv"
 PAGE = "report.html"
@@ -111,6 +112,8 @@ def _print_group(console: Console, group: Group, numbered: bool) -> None:
         title = f"{name}data {results['data']} ({results['data_fingerprint'][:12]})"
         console.print(score_table(table, f"BLEU, {escape(title)}"))
         console.print(f"BLEU signature {results['signature']}", style="dim", highlight=False, markup=False)
+        console.print()
+        console.print(TerminalCurve(group.runs))
         console.print()
     console.print(cost_table(table))
     for row in table:
