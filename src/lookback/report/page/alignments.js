@@ -3,9 +3,17 @@
 const END = "end";
 const ZERO = "0".charCodeAt(0);
 const STEP = 650; // milliseconds of a moment when played
-const [SMALLEST, LARGEST] = [12, 26]; // pixels of a cell's side
+const [SMALLEST, LARGEST] = [14, 26]; // pixels of a cell's side
 const SVG = "http://www.w3.org/2000/svg";
 const SHADES = [[255, 255, 255], [198, 219, 239], [107, 174, 214], [33, 113, 181], [8, 48, 107]];
+const COLORS = new Uint32Array(
+  Array.from({ length: 101 }, (_, found) => {
+    const at = (found / 100) * (SHADES.length - 1);
+    const low = Math.min(Math.floor(at), SHADES.length - 2);
+    const mixed = [0, 1, 2].map((c) => SHADES[low][c] + (at - low) * (SHADES[low + 1][c] - SHADES[low][c]));
+    return new Uint32Array(Uint8ClampedArray.from([...mixed, 255]).buffer)[0];
+  }),
+); // of each whole percent: from white to the darkest blue
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 for (const viewer of document.querySelectorAll("[data-alignments]")) {
@@ -113,7 +121,7 @@ async function view(viewer) {
   function tell() {
     const word = target.children[row].textContent;
     const looks = panels.map((each) => `${each.system().name} looked at: ${each.looked()}`);
-    said.textContent = `“${word}” · ${looks.join(" · ")}`;
+    said.textContent = `“${word}”: ${looks.join("; ")}`;
   }
 
   function step(event) {
@@ -165,10 +173,10 @@ function panel(place, data, { choose, point }) {
   const overlay = document.createElementNS(SVG, "svg");
   const band = box("band");
   const cursor = box("cursor");
-  const plot = element("div", { class: "plot", tabindex: 0, role: "application" }, canvas, overlay);
-  plot.setAttribute("aria-roledescription", "heat map");
+  const map = element("div", { class: "weights", tabindex: 0, role: "application" }, canvas, overlay);
+  map.setAttribute("aria-roledescription", "heat map");
   const [top, left] = [element("div", { class: "top" }), element("div", { class: "left" })];
-  heat.append(element("div", { class: "corner" }), top, left, plot);
+  heat.append(element("div", { class: "corner" }), top, left, map);
   overlay.setAttribute("preserveAspectRatio", "none");
   overlay.setAttribute("aria-hidden", "true");
 
@@ -220,7 +228,7 @@ function panel(place, data, { choose, point }) {
     const { name, moments } = system();
     moment = nearest(progress(moments), done);
     part("progress").textContent = when(moments[moment]);
-    plot.setAttribute(
+    map.setAttribute(
       "aria-label",
       `Weights of ${name}, ${when(moments[moment])}: ${rows} target words by ${columns} source words. ` +
         "Arrow keys go from cell to cell, Enter chooses the target word.",
@@ -231,23 +239,26 @@ function panel(place, data, { choose, point }) {
 
   function paint() {
     const image = new ImageData(columns, rows);
-    for (let at = 0; at < rows * columns; at++) {
-      image.data.set(shade(weight(Math.floor(at / columns), at % columns)), 4 * at);
-    }
+    const pixels = new Uint32Array(image.data.buffer);
+    const moments = system().moments.length;
+    for (let at = 0; at < pixels.length; at++) pixels[at] = COLORS[weights.charCodeAt(at * moments + moment) - ZERO];
     canvas.getContext("2d").putImageData(image, 0, 0);
     if (pointed) read();
   }
 
   function light() {
-    const links = { sure: sentence.sure, possible: sentence.possible };
+    const kinds = new Map();
+    for (const kind of ["possible", "sure"]) {
+      for (const [column, at] of sentence[kind]) if (at === row) kinds.set(column, kind);
+    }
     [...source.children].forEach((word, column) => {
       const found = weight(row, column);
-      const kind = Object.keys(links).find((key) => links[key].some(([s, t]) => s === column && t === row));
+      const kind = kinds.get(column);
       word.style.setProperty("--weight", found / 100);
-      word.classList.toggle("looked", found >= 1);
+      word.classList.toggle("looked", found > 0);
       word.classList.toggle("sure", kind === "sure");
       word.classList.toggle("possible", kind === "possible");
-      word.children[1].textContent = found >= 1 ? percent(found) : "";
+      word.children[1].textContent = found > 0 ? percent(found) : "";
       word.children[2].textContent = kind ? (kind === "sure" ? " gold link" : " possible gold link") : "";
     });
   }
@@ -269,18 +280,18 @@ function panel(place, data, { choose, point }) {
     return named.join(", ") || "no word with 5 % or more";
   }
 
-  plot.addEventListener("pointermove", (event) => point(...under(event)));
-  plot.addEventListener("pointerleave", () => point(null));
-  plot.addEventListener("click", (event) => choose(under(event)[0]));
-  plot.addEventListener("focus", () => {
+  map.addEventListener("pointermove", (event) => point(...under(event)));
+  map.addEventListener("pointerleave", () => point(null));
+  map.addEventListener("click", (event) => choose(under(event)[0]));
+  map.addEventListener("focus", () => {
     cell.setAttribute("aria-live", "polite");
     if (!pointed) point(row, 0);
   });
-  plot.addEventListener("blur", () => {
+  map.addEventListener("blur", () => {
     cell.removeAttribute("aria-live");
     point(null);
   });
-  plot.addEventListener("keydown", (event) => {
+  map.addEventListener("keydown", (event) => {
     const [at, column] = pointed ?? [row, 0];
     const to = {
       ArrowRight: [at, column + 1],
@@ -346,13 +357,6 @@ function size(rectangle, x, y, width, height) {
   return rectangle;
 }
 
-// Red, green, blue, opacity of a whole percent: from white to the darkest blue.
-function shade(found) {
-  const at = (found / 100) * (SHADES.length - 1);
-  const low = Math.min(Math.floor(at), SHADES.length - 2);
-  return [0, 1, 2].map((c) => SHADES[low][c] + (at - low) * (SHADES[low + 1][c] - SHADES[low][c])).concat(255);
-}
-
 // The share of training behind each moment.
 function progress(moments) {
   return moments.map(([epoch]) => epoch / (moments.at(-1)[0] || 1));
@@ -368,7 +372,7 @@ function when([epoch, updates]) {
 }
 
 function percent(number) {
-  return `${number > 0 && number < 1 ? "<1" : Math.round(number)} %`;
+  return `${Math.round(number)} %`;
 }
 
 function shortened(text) {

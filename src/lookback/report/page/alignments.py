@@ -84,11 +84,11 @@ def alignments(runs: Sequence[Run]) -> dict[str, Any] | None:
 
 
 def percents(weights: NDArray[np.floating]) -> NDArray[np.uint8]:
-    """Whole percents of `weights (…, columns)`, 0..1; the first of a row's largest is where it was before rounding.
+    """Whole percents of `weights (…, columns)`, rows that sum to 1; a row's largest is where it was before rounding.
 
     No percent is further than 1.5 from its weight.
     """
-    known = np.nan_to_num(weights.astype(np.float64))
+    known = np.clip(np.nan_to_num(weights.astype(np.float64)), 0, 1)
     rounded = np.rint(100 * known).astype(np.uint8)
     largest = known.argmax(axis=-1, keepdims=True)
     lost = rounded.argmax(axis=-1, keepdims=True) != largest

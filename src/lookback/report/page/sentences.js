@@ -1,12 +1,12 @@
 // The sentence browser: what two systems wrote, a page of sentences at a time, with the differences to the reference.
 const PAGE = 10;
 const ORDERS = {
-  differ: ["where they differ most", (one, other) => Math.abs(one - other)],
-  first: ["where the system is better", (one, other) => one - other],
-  second: ["where the system is worse", (one, other) => other - one],
-  test: ["of the test set, in its order", () => 0],
+  differ: ["largest difference", (one, other) => Math.abs(one - other)],
+  first: ["first system better", (one, other) => one - other],
+  second: ["second system better", (one, other) => other - one],
+  test: ["order of the test set", () => 0],
 };
-const ALONE = { worst: ["with the lowest score", (score) => -score], test: ORDERS.test };
+const ALONE = { worst: ["lowest score", (score) => -score], test: ORDERS.test };
 
 for (const browser of document.querySelectorAll("[data-sentences]")) {
   whenNear(browser, () =>
@@ -97,7 +97,7 @@ function item([id, length, source, reference, outputs, scores, truncated], syste
     return [element("dt", {}, element("bdi", {}, names[system]), " ", score, ...cut), output];
   });
   const about = `Sentence ${count(id)} · ${count(length)} ${length === 1 ? "word" : "words"}`;
-  const gap = systems.length > 1 ? [` · ${signed((scores[systems[0]] - scores[systems[1]]) / 10)} BLEU`] : [];
+  const gap = systems.length > 1 ? [` · difference ${signed((scores[systems[0]] - scores[systems[1]]) / 10)}`] : [];
   return element(
     "li",
     {},
