@@ -6,7 +6,7 @@ import pytest
 from lookback.errors import InputError
 from lookback.evaluation import Resamples, Segments
 from lookback.report import read_run
-from lookback.report.contrasts import evidence
+from lookback.report.contrasts import CountedRuns, evidence
 
 LENGTHS = [length for length in range(1, 21) for _ in range(6)]
 
@@ -80,3 +80,34 @@ def test_counts_of_other_sentences_are_refused_by_name(run):
     Segments.load(path)[np.arange(1, len(LENGTHS))].save(path)
     with pytest.raises(InputError, match=r"other sentences .*segments\.npz of .*a, .*b"):
         evidence(runs)
+
+
+def test_counted_runs_say_what_evidence_says_and_count_once(run, monkeypatch):
+    runs = [run("a", "none", 1, slope=0.02), run("b", "dot", 1), run("c", "general", 1, slope=0.01)]
+    read = []
+    load = Segments.load
+    monkeypatch.setattr(Segments, "load", lambda path: read.append(path) or load(path))
+    counted = CountedRuns(runs)
+    for baseline, measure, buckets in ((None, "bleu", "width"), ("dot", "chrf", "count"), ("none", "ter", "width")):
+        found = counted.evidence(baseline, measure, buckets)
+        assert len(read) == 3
+        assert found == evidence(runs, baseline, measure, buckets)
+        assert (found.measure, found.buckets) == (measure, buckets)
+        del read[3:]
+    lower = counted.evidence(measure="ter").contrasts
+    assert [contrast.arm for contrast in lower] == ["dot", "general"]  # the largest gain is the lowest rate
+    assert lower[0].difference.whole["difference"] < lower[1].difference.whole["difference"] < 0
+
+
+def test_buckets_of_equal_counts_and_the_curve_of_each_run(run):
+    runs = [run("a", "none", 1, slope=0.02), run("b", "none", 2, slope=0.02), run("c", "dot", 2)]
+    found = evidence(runs, buckets="count", measure="chrf")
+    assert [bucket["n"] for bucket in found.arms["dot"]["by_length"]] == [18, 18, 18, 18, 24, 24]
+    assert [bucket["hi"] for bucket in found.contrasts[0].difference.curve] == [3, 6, 9, 12, 16, 20]
+    for run_, curve in zip(runs[:2], found.curves["none"], strict=True):
+        expected = run_.results["by_equal_count"]
+        assert [bucket["score"] for bucket in curve] == pytest.approx([bucket["chrf"] for bucket in expected])
+    with pytest.raises(ValueError, match="buckets='equal': expected one of width, count"):
+        evidence(runs, buckets="equal")
+    with pytest.raises(ValueError, match="measure='blue'"):
+        evidence(runs, measure="blue")

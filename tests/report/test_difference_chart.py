@@ -3,9 +3,11 @@
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+import vl_convert
 
+from lookback.evaluation import MEASURES, label
 from lookback.report import length_chart, read_run, save_chart
-from lookback.report.contrasts import evidence
+from lookback.report.contrasts import CountedRuns, evidence
 from lookback.report.difference_chart import difference_chart
 
 LENGTHS = [*(length for length in range(1, 31) for _ in range(6)), *range(61, 66)]
@@ -27,8 +29,13 @@ def runs(make_run_at, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def contrasts(runs):
-    return evidence(runs).contrasts
+def counted(runs):
+    return CountedRuns(runs)
+
+
+@pytest.fixture(scope="module")
+def contrasts(counted):
+    return counted.evidence().contrasts
 
 
 def test_line_band_and_zero_are_the_differences(runs, contrasts):
@@ -90,3 +97,30 @@ def test_one_seed_is_named(runs):
     single = runs[0:3:2]
     title = difference_chart(evidence(single).contrasts, single).to_dict()["title"]
     assert any("one seed, so training noise is not in it" in line for line in title["subtitle"])
+
+
+@pytest.mark.parametrize("buckets", ["width", "count"])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_in_either_kind_of_bucket(runs, counted, measure, buckets):
+    contrasts = counted.evidence(measure=measure, buckets=buckets).contrasts
+    chart = difference_chart(contrasts, runs, measure).to_dict()
+    drawn = [point for layer in chart["layer"][4:6] for point in points(layer)]
+    for contrast in contrasts:
+        for bucket in contrast.difference.curve:
+            if bucket["n"]:
+                (point,) = (p for p in drawn if p["arm"].split()[0] == contrast.arm and p["bucket"] == label(bucket))
+                assert (point["difference"], [point["low"], point["high"]]) == (bucket["difference"], bucket["ci"])
+    line = chart["layer"][2]["encoding"]
+    low, high = line["y"]["scale"]["domain"]
+    assert low <= 0 < high
+    assert all(low <= point["low"] and point["high"] <= high for point in drawn)
+    assert "more than none" in line["y"]["title"]
+    assert ("lower is better" in line["y"]["title"]) is (measure == "ter")
+    assert line["x"]["scale"]["domain"][1] == (6 if buckets == "count" else 70.5)
+    assert "by source length: bahdanau " in chart["description"]
+    ElementTree.fromstring(vl_convert.vegalite_to_svg(chart))
+
+
+def test_contrasts_of_another_measure_are_refused(runs, contrasts):
+    with pytest.raises(ValueError, match="contrasts of bleu, expected chrf"):
+        difference_chart(contrasts, runs, "chrf")

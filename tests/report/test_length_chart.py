@@ -1,13 +1,16 @@
 """The chart says what it compares, joins what may be joined, and renders without a browser."""
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from statistics import fmean
 
 import pytest
+import vl_convert
 
-from lookback.evaluation import label
+from lookback.evaluation import ENOUGH, MEASURES, label
 from lookback.report import length_chart, read_run, save_chart
 from lookback.report.charts import BASELINE
-from lookback.report.contrasts import evidence
+from lookback.report.contrasts import CountedRuns, evidence
 
 FULL = [length for length in range(1, 61) for _ in range(6)]
 
@@ -112,3 +115,108 @@ def test_runs_without_scores_are_left_out_and_none_at_all_is_refused(arms, make_
     assert "dot" not in length_chart([*arms, failed]).to_json()
     with pytest.raises(ValueError, match="none is scored"):
         length_chart([failed])
+
+
+@pytest.fixture(scope="module")
+def counted(arms):
+    return CountedRuns(arms)
+
+
+@pytest.mark.parametrize("buckets", ["width", "count"])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_in_either_kind_of_bucket(arms, counted, measure, buckets):
+    found = counted.evidence(measure=measure, buckets=buckets)
+    chart = length_chart(arms, found, measure, buckets).to_dict()
+    drawn = [point for layer in chart["layer"] for point in points(layer) if "bucket" in point and "run" not in point]
+    for name, arm in found.arms.items():
+        for bucket in arm["by_length"]:
+            if bucket["n"]:
+                (point, *_) = (p for p in drawn if p["arm"].split()[0] == name and p["bucket"] == label(bucket))
+                assert point[measure] == pytest.approx(bucket["score"])
+                assert [point["low"], point["high"]] == bucket["ci"]
+    lines = [layer for layer in chart["layer"] if layer["mark"]["type"] == "line"]
+    assert lines[1]["encoding"]["y"]["field"] == measure
+    low, high = lines[1]["encoding"]["y"]["scale"]["domain"]
+    assert all(low <= point[key] <= high for point in drawn for key in (measure, "low", "high"))
+    for name in ("none", "bahdanau"):  # thin lines: the runs
+        own = [point for point in points(lines[0]) if point["run"] == f"{name} 1"]
+        expected = [bucket for bucket in found.curves[name][1] if bucket["n"] >= ENOUGH]
+        assert [point[measure] for point in own] == [bucket["score"] for bucket in expected]
+    legend = lines[1]["encoding"]["color"]["scale"]["domain"]
+    assert legend == [f"{n} · {found.arms[n]['score']:{MEASURES[measure].number}}" for n in ("none", "bahdanau")]
+    ElementTree.fromstring(vl_convert.vegalite_to_svg(chart))
+
+
+def test_the_length_ratio_has_a_rule_at_1_on_an_axis_around_it(arms, counted):
+    found = counted.evidence(measure="length_ratio")
+    rule, *_ = layers(length_chart(arms, found, "length_ratio"))
+    assert (rule["mark"]["type"], points(rule)) == ("rule", [{"as_long": 1}])
+    assert rule["encoding"]["y"]["scale"]["domain"] == [0.9, 1.1]  # fabricated translations are as long as asked for
+    svg = vl_convert.vegalite_to_svg(length_chart(arms, found, "length_ratio").to_json())
+    assert ">0.90<" in svg
+    assert ">0.80<" not in svg  # no layer pulls the axis down to 0
+
+
+def test_buckets_of_equal_counts_stand_side_by_side(arms, counted):
+    chart = length_chart(arms, counted.evidence(buckets="count"), buckets="count")
+    mean = [point for point in points(layers(chart)[2]) if point["arm"].startswith("none")]
+    assert [point["x"] for point in mean] == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
+    assert [point["bucket"] for point in mean] == [label(bucket) for bucket in arms[0].results["by_equal_count"]]
+    assert sum(point["n"] for point in mean) == len(FULL) + 10
+    axis = layers(chart)[2]["encoding"]["x"]
+    assert axis["scale"]["domain"] == [0, 6]
+    assert "equally many" in axis["title"]
+    for point in mean:
+        assert point["bucket"].replace("-", "–") in axis["axis"]["labelExpr"]
+        assert f"n = {point['n']}" in axis["axis"]["labelExpr"]
+    place, bucket = next((i, b) for i, b in enumerate(arms[0].results["by_equal_count"]) if b["hi"] >= 30)
+    (rule,) = points(layers(chart)[-1])
+    assert rule["x"] == pytest.approx(place + (30 - bucket["lo"] + 1) / (bucket["hi"] - bucket["lo"] + 1))
+
+
+def test_without_evidence_other_measures_have_no_band(arms):
+    chart = length_chart(arms, measure="chrf", buckets="count")
+    band, _, mean, *_ = layers(chart)
+    assert points(band) == []
+    drawn = next(point for point in points(mean) if point["arm"].startswith("none"))
+    first = [run.results["by_equal_count"][0]["chrf"] for run in arms if run.attention == "none"]
+    assert drawn["chrf"] == pytest.approx(fmean(first))
+    assert "band" not in " ".join(chart.to_dict()["title"]["subtitle"])
+    with pytest.raises(ValueError, match="evidence of bleu by width, expected chrf by width"):
+        length_chart(arms, evidence(arms), "chrf")
+    with pytest.raises(ValueError, match="buckets='length': expected one of width, count"):
+        length_chart(arms, buckets="length")
+
+
+def test_runs_of_an_earlier_version_are_drawn_from_evidence_or_left_out(arms, counted):
+    old = [replace(run, results=run.results | {"by_equal_count": None}) for run in arms]
+    found = counted.evidence(buckets="count")
+    assert points(layers(length_chart(old, found, buckets="count"))[2])
+    with pytest.raises(ValueError, match="none has bleu in by_equal_count"):
+        length_chart(old, buckets="count")
+    mixed = length_chart([*old[:2], *arms[2:]], buckets="count")
+    assert {point["arm"].split()[0] for point in points(layers(mixed)[2])} == {"none"}
+    scale = layers(mixed)[2]["encoding"]["color"]["scale"]
+    assert [name.split()[0] for name in scale["domain"]] == ["none"]
+
+
+def test_who_does_not_see_the_chart_is_told_what_it_shows(arms, tmp_path):
+    chart = length_chart(arms)
+    told = chart.to_dict()["description"]
+    mean = points(layers(chart)[2])
+    for name in ("none", "bahdanau"):
+        first = next(point for point in mean if point["arm"].startswith(name))
+        alone = next(p for p in points(layers(chart)[5]) if p["arm"].startswith(name))
+        assert f"{name} {first['bleu']:.1f} at 1-10 words, {alone['bleu']:.1f} at >60" in told
+    picture = ElementTree.parse(save_chart(chart, tmp_path, "length_curve")[1]).getroot()
+    assert (picture.get("role"), picture.get("aria-label")) == ("img", told)
+
+
+def test_a_signature_stands_under_every_measure(arms):
+    signature = arms[0].results["signature"]
+    for measure in ("bleu", "bleu_no_bp", "length_ratio"):
+        assert length_chart(arms, measure=measure).to_dict()["title"]["subtitle"][-1] == signature
+    version = signature.rpartition("|")[2]
+    assert version.startswith("version:")
+    said = length_chart(arms, measure="chrf").to_dict()["title"]["subtitle"][-1]
+    assert said == f"chrF2 with sacrebleu's defaults · {version}"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from xml.sax.saxutils import quoteattr
 
 import altair as alt
 import vl_convert
@@ -26,9 +27,12 @@ def save_chart(chart: alt.LayerChart, out: Path, name: str) -> list[Path]:
     Each atomically; returns the written paths.
     """
     specification = chart.to_json()
+    svg = vl_convert.vegalite_to_svg(specification)
+    if isinstance(description := chart.description, str):  # which Vega gives to a page, but not to a file
+        svg = svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(description)} ', 1)
     contents = {
         "vl.json": (json.dumps(json.loads(specification), indent=1, ensure_ascii=False) + "\n").encode(),
-        "svg": vl_convert.vegalite_to_svg(specification).encode(),
+        "svg": svg.encode(),
         "pdf": vl_convert.vegalite_to_pdf(specification),
         "png": vl_convert.vegalite_to_png(specification, scale=2),
     }

@@ -96,9 +96,8 @@ def length_chart(
     ]
     if about.key == "length_ratio":
         as_long = alt.Chart(alt.Data(values=[{"as_long": 1}]))
-        layers.append(
-            as_long.mark_rule(color=INK, strokeWidth=1.2).encode(alt.Y("as_long:Q", title=about.title, scale=scale))
-        )
+        even = alt.Y("as_long:Q", title=about.title, scale=scale)
+        layers.insert(0, as_long.mark_rule(color=INK, strokeWidth=1.2).encode(even))
     layers += limits(runs, edge(means), places.at)
     lines = {name: [p for p in means if p["arm"] == arm.legend] for name, arm in drawn.items()}
     chart = alt.LayerChart(layer=layers).properties(
