@@ -23,7 +23,7 @@ from lookback.training.module import TranslationModule
 from lookback.training.quiet import quiet
 from lookback.training.run_directory import RunDirectory
 from lookback.training.test import print_results, test
-from lookback.training.tracking import finish, log_length_curve
+from lookback.training.tracking import finish, log_test
 
 MATMUL_PRECISIONS = ("highest", "high", "medium")
 
@@ -124,10 +124,10 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
         cost=cost.summary(module.model),
         training_data=training_data(data),
     )
+    finished = Run(run.path, record["attention"], record["seed"], "finished", None, record, module.config)
     for logger in loggers:
         if isinstance(logger, WandbLogger):
-            log_length_curve(logger, record)
-    finished = Run(run.path, record["attention"], record["seed"], "finished", None, record, module.config)
+            log_test(logger, finished)
     save_chart(length_chart([finished]), run.path, "length_curve")
     print_results(record)
     print(f"results: {run.path} (the curve: length_curve.svg)", flush=True)
