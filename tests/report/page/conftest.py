@@ -1,5 +1,7 @@
 """A headless browser without a network, and a page of fabricated runs."""
 
+import json
+import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -9,9 +11,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from lookback.evaluation import write_json
 from lookback.report import read_runs, write_report
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+)
 ATTENTIONS = {"none": 0.02, "dot": 0.006, "general": 0.004, "bahdanau": 0.002}
 
 
@@ -19,7 +28,7 @@ ATTENTIONS = {"none": 0.02, "dot": 0.006, "general": 0.004, "bahdanau": 0.002}
 def chromium() -> Iterator[Browser]:
     """The system's Chromium, headless. Without one the tests are skipped, but not on a build machine."""
     if (found := next(filter(None, map(shutil.which, NAMES)), None)) is None:
-        message = f"no Chromium: none of {', '.join(NAMES)} is installed"
+        message = "no chromium or google-chrome on this machine: install one, such as by apt-get install chromium"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(message)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
@@ -58,13 +67,54 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
     assert complaints == []
 
 
+def leave_training(directory: Path, attention: str, seed: int) -> None:
+    """What a training logs on its way, and how its attention looks in the end."""
+    speed = 2 if attention != "none" else 1
+    columns = ["step", "epoch", "cost/seconds", "cost/target_tokens", "train/loss", "validation/bleu"]
+    columns += ["validation/perplexity", "attention/entropy"]
+    lines = [",".join(columns)]
+    for step in range(50, 6001, 50):
+        loss = 0.1 * seed + 5 * math.exp(-step / 1500 * speed)
+        row = [step, step / 600, step / 20, step * 1600, loss, "", "", ""]
+        if step % 500 == 0:
+            row[5:7] = [80 * (1 - math.exp(-step / 2000 * speed)) - seed, math.exp(loss)]
+            row[7] = 2.5 * math.exp(-step / 2500) if attention != "none" else ""
+        lines.append(",".join(map(str, row)))
+    (directory / "metrics.csv").write_text("\n".join(lines) + "\n")
+    if attention != "none":
+        path = directory / "test" / "results.json"
+        results = json.loads(path.read_text())
+        results["attention_by_length"] = [
+            {"lo": bucket["lo"], "hi": bucket["hi"], "n": bucket["n"]}
+            | {"entropy": 0.4 + place / 20 + seed / 50, "sharpness": 0.9 - place / 30, "coverage": 0.8 - place / 50}
+            | {"monotonicity": 0.85 - seed / 90, "diagonality": 0.9 - place / 40}
+            for place, bucket in enumerate(results["by_length"])
+        ]
+        quality = {"precision": 0.9, "recall": 0.8}
+        results["aer"] = {"sentences": 295, "shift_0": {"aer": 0.1 + seed / 100, **quality}}
+        results["aer"]["shift_-1"] = {"aer": 0.6 + seed / 100, **quality}
+        write_json(path, results)
+
+
 @pytest.fixture(scope="session")
-def report_runs(make_run_at, tmp_path_factory) -> list[Path]:
+def make_trained_run_at(make_run_at) -> Callable[..., Path]:
+    """`make_run_at`, with a training behind the run."""
+
+    def made(directory: Path, attention: str, seed: int, **options: Any) -> Path:
+        make_run_at(directory, attention, seed, **options)
+        leave_training(directory, attention, seed)
+        return directory
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def report_runs(make_trained_run_at, tmp_path_factory) -> list[Path]:
     """Run directories of four attentions with three seeds each."""
     place = tmp_path_factory.mktemp("sweep")
     lengths = [*(length for length in range(1, 46) for _ in range(6)), *range(46, 71)]
     return [
-        make_run_at(place / f"{name}-{seed}", name, seed, slope=slope, lengths=lengths)
+        make_trained_run_at(place / f"{name}-{seed}", name, seed, slope=slope, lengths=lengths)
         for name, slope in ATTENTIONS.items()
         for seed in (1, 2, 3)
     ]

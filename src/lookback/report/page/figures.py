@@ -106,7 +106,8 @@ def _difference(group: Group) -> Figure | None:
 
 def _learning(group: Group) -> Figure | None:
     variants, measures = {}, {}
-    for measure, about in LOGGED.items():
+    for measure in sorted(LOGGED, key=lambda measure: measure != "bleu"):  # what is asked first
+        about = LOGGED[measure]
         for x in AXES:
             if (chart := learning_chart(group.runs, measure, x)) is not None:
                 measures[measure] = about.title
