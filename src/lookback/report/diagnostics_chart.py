@@ -21,7 +21,7 @@ class Diagnostic(NamedTuple):
 
 
 DIAGNOSTICS = {
-    "entropy": Diagnostic("Entropy of the attention, nats", "0: a look at one place · dashed: at all places alike"),
+    "entropy": Diagnostic("Entropy of the attention, nats", "0: a look at one place · dotted: at all places alike"),
     "sharpness": Diagnostic("Sharpness of the attention", "largest weight of a target word · 1: a look at one place"),
     "coverage": Diagnostic(
         "Coverage of the source", "weight that a source word receives, at most 1 · 1: none left out"

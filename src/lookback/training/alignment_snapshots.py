@@ -109,10 +109,12 @@ class AlignmentSnapshots(Callback):
     def _write(self, shapes: Sequence[tuple[int, ...]], module: TranslationModule) -> None:
         rows = [row for part in self._shown for row in part.rows]
         cells = np.prod(shapes, axis=1)
-        links = {
-            kind: [(place, i, j) for place, row in enumerate(rows) for i, j in row.get(column) or []]
-            for kind, column in (("sure", "alignment"), ("possible", "possible"))
-        }
+        sure, possible = (
+            np.array(
+                [(place, i, j) for place, row in enumerate(rows) for i, j in row.get(column) or []], dtype=np.int64
+            ).reshape(-1, 3)
+            for column in ("alignment", "possible")
+        )
         with atomic_write(self.path) as file:
             np.savez_compressed(
                 file,
@@ -125,7 +127,8 @@ class AlignmentSnapshots(Callback):
                 rows=np.array(shapes)[:, 0],
                 columns=np.array(shapes)[:, 1],
                 weights=torch.stack(self.weights).numpy(),
-                **{kind: np.array(found, dtype=np.int64).reshape(-1, 3) for kind, found in links.items()},
+                sure=sure,
+                possible=possible,
                 has_gold=np.array("alignment" in rows[0]),
             )
 

@@ -2,6 +2,7 @@
 
 import os
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
@@ -16,11 +17,11 @@ def vega_bundle() -> str:
     vl-convert takes some four seconds to make it, so that it is kept in the user's cache, a file a version.
     """
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    path = root / "lookback" / f"vega-embed-{vl_convert.__version__}.js"
+    path = root / "lookback" / f"vega-embed-{version('vl-convert-python')}.js"
     try:
         return path.read_text(encoding="utf-8")
     except OSError:
-        script = vl_convert.javascript_bundle()
+        script = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub lacks the default
     try:
         with atomic_write(path) as file:
             file.write(script.encode())

@@ -110,6 +110,7 @@ function chart(figure, variants) {
     const svg = plot.querySelector("svg");
     svg.removeAttribute("width");
     svg.removeAttribute("height");
+    svg.setAttribute("aria-hidden", "true"); // the plot has the name, and the table the numbers
     plot.setAttribute("aria-label", variant.description);
     plot.style.minHeight = "";
     figure.dataset.drawn = key;

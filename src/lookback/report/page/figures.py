@@ -76,7 +76,8 @@ def figures(group: Group) -> dict[str, Figure | None]:
 def _length(group: Group) -> Figure | None:
     if not any(run.bleu is not None for run in group.runs):
         return None
-    variants, measures, cuts = {}, {}, {}
+    variants, measures = {}, {}
+    cuts: dict[str, str] = {}
     for key, measure in MEASURES.items():
         for buckets, name in _BUCKETS.items():
             about = group.counted.evidence(group.evidence.baseline, key, buckets)

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,8 @@ class _Part:
     columns: list[Column]
     row_swatches: list[str]
     signature: str | None
+    of_group: str
+    """What tells the names of its regions from those of other groups"""
 
     @property
     def aligned(self) -> bool:
@@ -64,7 +67,7 @@ class _Part:
 
 def write_page(path: Path | str, groups: Sequence[Group]) -> Path:
     """Write the page of `groups` to `path`, atomically. It asks for nothing outside, and runs no text of theirs."""
-    parts = [_part(group) for group in groups]
+    parts = [_part(group, len(groups) == 1) for group in groups]
     payloads = {"colors": packed(_colors())}
     for part in parts:
         runs, number = part.group.scored, part.group.number
@@ -92,7 +95,7 @@ def write_page(path: Path | str, groups: Sequence[Group]) -> Path:
     return Path(path)
 
 
-def _part(group: Group) -> _Part:
+def _part(group: Group, alone: bool) -> _Part:
     results = group.scored[0].results if group.scored else None
     name = "Runs without scores"
     if results:
@@ -112,6 +115,7 @@ def _part(group: Group) -> _Part:
         run_columns(group.rows),
         [marks.get(name, "--faint") for name in ordered],
         results["signature"] if results else None,
+        "" if alone else f", group {group.number}",
     )
 
 
@@ -150,7 +154,7 @@ def _colors() -> dict[str, str]:
 
 def inert(script: str) -> Markup:
     """A script that no parser of HTML takes for the end of its element."""
-    return Markup(script.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+    return Markup(re.sub("<(?=/script|!--)", r"<\\", script, flags=re.IGNORECASE))
 
 
 def _script() -> str:

@@ -1,0 +1,218 @@
+"""The page in a real browser, without a network: what a reader chooses is what is shown."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from lookback.report import read_runs, write_report
+
+EVIL = "</script><img src=x onerror=alert(1)>"
+LENGTHS = [length for length in range(1, 21) for _ in range(6)]
+
+
+def figure(page, key):
+    """The drawn figure."""
+    found = page.locator(f'[data-figure="{key}"]').first
+    found.scroll_into_view_if_needed()
+    found.locator("[data-plot] svg").wait_for()
+    return found
+
+
+def texts(found):
+    return found.locator("[data-plot] svg text").all_text_contents()
+
+
+def choose(found, label):
+    """Choose by a segment's words, and wait for the chart."""
+    before = found.get_attribute("data-drawn")
+    found.get_by_role("radio", name=label, exact=True).check()
+    found.page.wait_for_function(
+        "([element, before]) => element.dataset.drawn !== before", arg=[found.element_handle(), before]
+    )
+
+
+def test_the_page_asks_for_one_file_and_nothing_else(report, open_page):
+    page = open_page(report)
+    for key in ("length", "difference", "learning", "diagnostics"):
+        figure(page, key)
+    assert page.requests == [report.as_uri()]
+
+
+def test_another_measure_has_another_axis_and_other_numbers(report, open_page):
+    page = open_page(report)
+    length = figure(page, "length")
+    assert "BLEU" in texts(length)
+    heading, numbers = length.locator("[data-title]"), length.locator("[data-numbers] tbody tr")
+    assert heading.inner_text().startswith("BLEU against")
+    first = numbers.first.text_content()
+    choose(length, "length ratio")
+    assert any("Length ratio" in text for text in texts(length))
+    assert "BLEU" not in texts(length)
+    assert heading.inner_text().startswith("Length ratio against")
+    assert numbers.first.text_content() != first
+    marks = length.locator("[data-plot] svg .mark-symbol path").count()
+    assert marks > 0
+
+
+def test_equal_counts_are_other_buckets(report, open_page):
+    length = figure(open_page(report), "length")
+    before = texts(length)
+    assert "1–10" in before
+    assert "n = 60" in before
+    choose(length, "equal count")
+    after = texts(length)
+    assert "1–10" not in after
+    assert length.get_attribute("data-drawn") == "bleu/count"
+
+
+def test_another_baseline_has_other_arms(report, open_page):
+    difference = figure(open_page(report), "difference")
+    assert "BLEU more than none" in texts(difference)
+    difference.locator("select").select_option("dot")
+    difference.page.wait_for_function("(element) => element.dataset.drawn === 'dot'", arg=difference.element_handle())
+    assert "BLEU more than dot" in texts(difference)
+    arms = [text.split(" ·")[0] for text in texts(difference) if " · " in text]
+    assert sorted(arms) == ["bahdanau", "general", "none"]
+    assert "none" in difference.locator("[data-numbers] thead").text_content()
+
+
+def test_learning_curves_and_diagnostics_are_chosen(report, open_page):
+    page = open_page(report)
+    learning = figure(page, "learning")
+    assert "Validation BLEU" in texts(learning)
+    learning.locator("select").select_option("train_loss")
+    choose(learning, "seconds")
+    assert {"Training loss", "Seconds of training"} <= set(texts(learning))
+    looks = figure(page, "diagnostics")
+    choose(looks, "coverage")
+    assert "Coverage of the source" in texts(looks)
+
+
+def column(page, name):
+    """The cells of a column of the table of runs, top down."""
+    headings = [text.strip() for text in page.locator(".runs thead th").all_inner_texts()]
+    place = next(index for index, text in enumerate(headings) if text.strip("↕↑↓ ") == name)
+    rows = page.locator(".runs tbody tr").all()
+    return page.locator(".runs thead th").nth(place), [row.locator("th, td").nth(place).inner_text() for row in rows]
+
+
+def test_the_table_is_sorted_by_a_click_on_a_heading(report, open_page):
+    page = open_page(report)
+    heading, cells = column(page, "half at")
+    assert heading.get_attribute("aria-sort") is None
+    heading.get_by_role("button").click()
+    heading, cells = column(page, "half at")
+    filled = [float(cell) for cell in cells if cell]
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert filled == sorted(filled, reverse=True)
+    assert cells[len(filled) :] == [""] * 9  # what has no number is last
+    heading.get_by_role("button").press("Enter")
+    heading, cells = column(page, "half at")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert [float(cell) for cell in cells if cell] == sorted(filled)
+    assert cells[len(filled) :] == [""] * 9
+    other, _ = column(page, "attention")
+    other.get_by_role("button").click()
+    other, names = column(page, "attention")
+    assert names == sorted(names)
+    assert other.get_attribute("aria-sort") == "ascending"
+    assert page.locator("[aria-sort]").count() == 1
+
+
+def test_the_theme_is_the_systems_until_the_reader_chooses(report, open_page):
+    back = "getComputedStyle(document.body).backgroundColor"
+    light, dark = open_page(report), open_page(report, dark=True)
+    assert light.evaluate(back) == "rgb(255, 255, 255)"
+    chosen = dark.evaluate(back)
+    assert chosen != "rgb(255, 255, 255)"
+    line = figure(light, "length").locator("svg .mark-line path").last
+    stroke = "(element) => getComputedStyle(element).stroke"
+    before = line.evaluate(stroke)
+    light.get_by_role("button", name="Switch to dark colours").click()
+    assert light.evaluate(back) == chosen
+    assert line.evaluate(stroke) != before  # charts too, without being drawn again
+    light.get_by_role("button", name="Switch to light colours").click()
+    assert line.evaluate(stroke) == before
+
+
+@pytest.mark.parametrize("width", [320, 375, 768, 1280, 3840])
+def test_no_width_scrolls_sideways(report, open_page, width):
+    page = open_page(report, width=width, height=800)
+    for key in ("length", "difference", "learning", "diagnostics"):
+        found = figure(page, key)
+        found.locator("summary").click()
+        # nothing of a chart is cut off either
+        right = found.locator("svg").evaluate("(svg) => svg.getBoundingClientRect().right")
+        inner = found.locator("svg text").evaluate_all(
+            "(all) => Math.max(...all.map((text) => text.getBoundingClientRect().right))"
+        )
+        assert inner <= min(right, width) + 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_window_that_shrinks_redraws_the_charts(report, open_page):
+    page = open_page(report, width=1200)
+    length = figure(page, "length")
+    assert length.locator("svg").evaluate("(svg) => svg.viewBox.baseVal.width") > 1000
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_function("document.querySelector('[data-figure=length] svg').viewBox.baseVal.width < 400")
+
+
+def test_a_chart_is_saved_as_it_is_published(report, open_page, tmp_path):
+    length = figure(open_page(report, dark=True), "length")
+    saved = {}
+    for kind in ("SVG", "PNG", "Vega-Lite"):
+        with length.page.expect_download() as download:
+            length.get_by_role("button", name=kind).click()
+        saved[kind] = tmp_path / download.value.suggested_filename
+        download.value.save_as(saved[kind])
+    assert saved["SVG"].name == "length-bleu-width.svg"
+    drawn = "".join(ElementTree.parse(saved["SVG"]).getroot().itertext())
+    assert "BLEU against source length" in drawn  # the title that the page shows as text
+    assert "var(" not in saved["SVG"].read_text()  # nor the page's colours
+    assert saved["PNG"].read_bytes().startswith(b"\x89PNG")
+    assert json.loads(saved["Vega-Lite"].read_text())["layer"]
+
+
+def test_text_from_outside_stays_text(make_run, open_page, tmp_path):
+    """Whatever a corpus, a config or an exception says: it is shown, and does nothing."""
+    directories = [make_run("a", "none", slope=0.03, lengths=LENGTHS), make_run("b", lengths=LENGTHS)]
+    directories.append(make_run("c", "dot", status="failed", reason=EVIL, scored=False))
+    for directory in directories[:2]:
+        path = directory / "test" / "predictions.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines = [{**line, "source": EVIL, "reference": EVIL, "hypothesis": f"{EVIL} x"} for line in lines]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        path = directory / "test" / "results.json"
+        results = json.loads(path.read_text())
+        results |= {"data": EVIL, "git": EVIL, "versions": {EVIL: EVIL}, "data_fingerprint": EVIL}
+        if results["attention"] == "bahdanau":
+            results["attention"] = EVIL
+        path.write_text(json.dumps(results))
+    report = write_report(read_runs(directories), tmp_path / "report.html")
+    page = open_page(report)  # which fails the test on a dialog, and on whatever the console has to say
+    length = figure(page, "length")
+    choose(length, "chrF2")
+    figure(page, "difference")
+    page.locator("[data-sentences]").scroll_into_view_if_needed()
+    page.locator("[data-sentences] li").first.wait_for()
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.x") is None
+    assert page.locator(".claim").inner_text().startswith(EVIL)
+    assert EVIL in page.locator(".reason").inner_text()
+    assert any(EVIL in text for text in texts(length))
+    assert page.locator("[data-sentences] dd").first.text_content().strip() == EVIL
+    assert page.requests == [report.as_uri()]
+
+
+def test_without_scripts_there_are_the_answer_and_the_tables(report, open_page):
+    page = open_page(report, java_script_enabled=False)
+    assert page.locator(".claim").is_visible()
+    assert page.locator(".runs tbody tr").count() == 12
+    assert page.locator("noscript").is_visible()
+    assert not page.locator(".choices").first.is_visible()
+    assert not page.locator("#theme").is_visible()
+    numbers = page.locator("[data-figure=length] [data-numbers] tbody tr")
+    assert re.match(r"all\s*\d", numbers.first.text_content().strip())
