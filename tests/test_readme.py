@@ -36,7 +36,7 @@ def commands() -> list[str]:
 def checkout(tmp_path: Path) -> Path:
     """The scripts and configs in a directory of their own, with the README's example files where it says they go."""
     shutil.copytree(CONF, tmp_path / "conf")
-    for script in ("train", "evaluate", "translate", "align", "compare"):
+    for script in ("train", "evaluate", "translate", "align", "compare", "dashboard"):
         shutil.copy(PROJECT / f"{script}.py", tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -45,7 +45,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", commands())
 def test_a_command_composes(command: str, checkout: Path) -> None:
-    line = re.sub(r"<.*|--cfg \w+|-m |--help|resume=\S+", "", command)
+    line = re.sub(r"[<>].*|--cfg \w+|-m |--help|resume=\S+", "", command)
     _, script, *overrides = shlex.split(line)
     parsed = OverridesParser.create().parse_overrides(overrides)
     values = [
@@ -60,7 +60,7 @@ def test_a_command_composes(command: str, checkout: Path) -> None:
 
 
 def test_the_readme_has_every_command() -> None:
-    scripts = {"train.py", "evaluate.py", "translate.py", "align.py", "compare.py"}
+    scripts = {"train.py", "evaluate.py", "translate.py", "align.py", "compare.py", "dashboard.py"}
     assert {command.split()[1] for command in commands()} == scripts
 
 
