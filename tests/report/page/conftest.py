@@ -21,17 +21,20 @@ NAMES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
+# as root in a container, and with nothing of the browser's own on the network
+QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 ATTENTIONS = {"none": 0.02, "dot": 0.006, "general": 0.004, "bahdanau": 0.002}
 
 
-@pytest.fixture(scope="session")
+# of the package, not of the session: while it is open an event loop runs in this process, and other tests start theirs
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """The system's Chromium, headless. Without one the tests are skipped, but not on a build machine."""
     if (found := next(filter(None, map(shutil.which, NAMES)), None)) is None:
         message = "no chromium or google-chrome on this machine: install one, such as by apt-get install chromium"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(message)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=found, args=QUIET)
         yield browser
         browser.close()
 
