@@ -16,10 +16,10 @@ IN_RESULTS: dict[Buckets, str] = {"width": "by_length", "count": "by_equal_count
 """The key of results.json that has a run's curve"""
 
 TITLES: dict[Buckets, str] = {
-    "width": "Source length in words, and test sentences of that length",
-    "count": "Source length in words, in buckets of nearly equally many test sentences",
+    "width": "Source length in words, n test sentences",
+    "count": "Source length in words, nearly equal n",
 }
-"""Of the axis"""
+"""Of the axis; short, for a phone"""
 
 
 class Places:
