@@ -22,8 +22,8 @@ def figure(page, key):
 
 def texts(found):
     """What a chart says, a line each: a label of two lines is two."""
-    lines = "(all) => all.flatMap((text) => text.children.length ? [...text.children] : [text]).map((e) => e.textContent)"
-    return found.locator("[data-plot] svg text").evaluate_all(lines)
+    lines = "(all) => all.flatMap((text) => text.children.length ? [...text.children] : [text])"
+    return found.locator("[data-plot] svg text").evaluate_all(f"(all) => ({lines})(all).map((e) => e.textContent)")
 
 
 def choose(found, label):
