@@ -14,10 +14,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lookback.nn.arguments import check_dropout, check_sizes
-from lookback.nn.attention import Attention, Reader
+from lookback.nn.attention import AdditiveAttention, Attention, DotAttention, GeneralAttention, Reader
 from lookback.nn.memory import Memory
-from lookback.nn.readout import READOUTS
+from lookback.nn.readout import READOUTS, AttentionalReadout
 from lookback.nn.recurrence import Recurrence
+from lookback.nn.unroll import Loop, attend_then_update, update_then_attend
 from lookback.symbols import PAD
 
 QUERIES = ("previous", "current")
@@ -55,6 +56,8 @@ class RecurrentDecoder(nn.Module):
     readout: ``maxout``, ``attentional`` or ``linear``, of ``readout_size``.
     tie_embeddings: the vocabulary projection is the target embedding; needs ``readout_size == embedding_size``.
     residual: layer l > 1 adds its input to its output.
+    fast: where there is one (see ``has_fast_loop``), training takes the loop whose backward pass is written out
+        (``lookback.nn.unroll``) instead of autograd's: the same numbers, sooner and in less memory.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class RecurrentDecoder(nn.Module):
         tie_embeddings: bool = False,
         residual: bool = False,
         dropout: float = 0.0,
+        fast: bool = True,
     ) -> None:
         super().__init__()
         unknown = [entry for entry in context_to if entry not in ENTRIES]
@@ -99,6 +103,7 @@ class RecurrentDecoder(nn.Module):
         self.input_feeding = input_feeding
         self.context_to = tuple(context_to)
         self.residual = residual
+        self.fast = fast
         self.embedding_size = embedding_size
 
         context_size = attention.memory_size
@@ -130,6 +135,17 @@ class RecurrentDecoder(nn.Module):
             self.vocabulary.weight = self.embedding.weight
         self.dropout = nn.Dropout(dropout)
 
+    @property
+    def has_fast_loop(self) -> bool:
+        """One layer, an attention of the three published scorers, and with input feeding the attentional readout."""
+        return (
+            self.needs_loop
+            and len(self.layers) == 1
+            # a subclass may look in another way
+            and type(self.attention) in (AdditiveAttention, GeneralAttention, DotAttention)
+            and (not self.input_feeding or isinstance(self.readout, AttentionalReadout))
+        )
+
     def start(self, memory: Memory) -> DecoderState:
         """The state before the first word, n = 1."""
         batch, (layers, size) = len(memory.states), (len(self.layers), self.layers[0].state_size)
@@ -157,6 +173,8 @@ class RecurrentDecoder(nn.Module):
         What does not wait for the previous step is computed for all steps at once: keys, the words' part of the gates,
         the readout; and, where the recurrence sees no context that looks back, the recurrence and the attention too.
         """
+        if self.fast and self.has_fast_loop:
+            return self._unroll_fast(words, memory)
         reader = self.attention.over(memory)
         state = self.start(memory)
         embedded = self.dropout(self.embedding(words))
@@ -235,6 +253,34 @@ class RecurrentDecoder(nn.Module):
             fixed, _ = reader(embedded[:, :1])
             gates = gates + self.layers[0].gates(fixed, first=self.embedding_size, bias=False)
         return gates
+
+    def _unroll_fast(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        attention, layer = self.attention, self.layers[0]
+        embedded = self.dropout(self.embedding(words))
+        input_weight, recurrent_weight, _, recurrent_bias = layer.network.all_weights[0]
+        is_additive = isinstance(attention, AdditiveAttention)
+        loop = Loop(
+            layer.cell,
+            layer.gates(embedded),
+            self.start(memory).recurrent[:, 0, 0],
+            memory,
+            attention.keys(memory.states),
+            recurrent_weight,
+            recurrent_bias,
+            attention.from_query.weight if is_additive else None,
+            attention.energy.weight[0] if is_additive else None,
+        )
+        entering = input_weight[:, self.embedding_size :]
+        if not self.input_feeding:
+            query, context, weights = attend_then_update(loop, entering)
+            return self.dropout(self.readout(query, embedded, context)), weights
+        kept = None
+        if self.training and self.dropout.p > 0:
+            kept = self.dropout(embedded.new_ones(*words.shape, len(self.readout.from_query.weight)))
+        from_query, from_context = self.readout.from_query, self.readout.from_context
+        return update_then_attend(loop, entering, from_query.weight, from_query.bias, from_context.weight, kept)
 
     def _queries_at_once(
         self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState, reader: Reader
