@@ -114,6 +114,13 @@ class SlowValidation(Callback):
         time.sleep(2)
 
 
+class SlowReading(Callback):
+    """A batch that takes its time to come."""
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        time.sleep(0.2)
+
+
 def choices(group: str) -> list[str]:
     """The files of a config group."""
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))

@@ -15,7 +15,7 @@ from lookback.data.loading import BatchLoader
 from lookback.data.words import count_words
 from lookback.evaluation import BOUNDS, atomic_write
 from lookback.training.attention_quality import AttentionQuality, gold_of
-from lookback.training.callbacks import Cost
+from lookback.training.cost import Cost
 from lookback.training.module import TranslationModule, data_of
 
 _BATCH = 64

@@ -9,7 +9,6 @@ import torch
 from lightning.pytorch.plugins.precision import Precision
 from lightning.pytorch.utilities.enums import GradClipAlgorithmType
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
-from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import MeanMetric
@@ -101,10 +100,11 @@ class TranslationModule(lightning.LightningModule):
         # dropout depends on the seed and the batch's number alone, so that a resumed run repeats an uninterrupted one
         torch.manual_seed(self.config["seed"] * 1_000_003 + self.trainer.fit_loop.total_batch_idx)
 
-    def training_step(self, batch: Batch, batch_index: int) -> Tensor:
+    def training_step(self, batch: Batch, batch_index: int) -> dict[str, Any]:
+        """``loss``, and ``tokens``: of how many target words and end marks it is the mean."""
         result = self.model(batch.source, batch.source_length, batch.target, self.label_smoothing)
         self.log("train/loss", (result.nll / result.tokens).detach(), batch_size=result.tokens)
-        return result.loss / result.tokens
+        return {"loss": result.loss / result.tokens, "tokens": result.tokens}
 
     def configure_gradient_clipping(
         self,
@@ -121,6 +121,11 @@ class TranslationModule(lightning.LightningModule):
             self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
+        # mixed precision is training's: a checkpoint is chosen by what a test of it would give
+        with torch.autocast(self.device.type, enabled=False):
+            self._validate(batch)
+
+    def _validate(self, batch: Batch) -> None:
         result = self.model(batch.source, batch.source_length, batch.target)
         self.validation_loss.update(result.nll / result.tokens, weight=result.tokens)
         sample = batch.ids < self.validation_sentences

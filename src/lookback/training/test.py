@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.pytorch.callbacks import RichProgressBar
 
 from lookback.data import TranslationData
 from lookback.evaluation import Segments, label, results, write_json, write_predictions
-from lookback.training.callbacks import PlainProgress, in_terminal
 from lookback.training.module import TranslationModule
+from lookback.training.progress import in_terminal, translation_progress
 from lookback.training.run_directory import git_revision, versions
 
 
@@ -37,7 +36,7 @@ def test(
         enable_checkpointing=False,
         enable_model_summary=False,
         enable_progress_bar=in_terminal(),
-        callbacks=[RichProgressBar() if in_terminal() else PlainProgress()],
+        callbacks=[translation_progress()],
         default_root_dir=str(directory),
     )
     tester.test(module, datamodule=data, verbose=False)

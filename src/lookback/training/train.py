@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-import torch
 from hydra.utils import instantiate
-from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import WandbLogger
 from omegaconf import DictConfig
 
@@ -17,15 +15,16 @@ from lookback.report import Run, length_chart, save_chart
 from lookback.search import LengthRule
 from lookback.training.alignment_snapshots import AlignmentSnapshots
 from lookback.training.build import build_data, build_module, plain, rehearse
-from lookback.training.callbacks import Cost, LastValidation, PlainProgress, in_terminal
+from lookback.training.callbacks import LastValidation
+from lookback.training.cost import Cost, line
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.module import TranslationModule
+from lookback.training.precision import MatmulPrecision, check_precision, products
+from lookback.training.progress import in_terminal, training_progress
 from lookback.training.quiet import quiet
 from lookback.training.run_directory import RunDirectory
 from lookback.training.test import print_results, test
 from lookback.training.tracking import finish, log_test
-
-MATMUL_PRECISIONS = ("highest", "high", "medium")
 
 
 def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
@@ -57,8 +56,7 @@ def _prepared(config: DictConfig) -> TranslationData:
     quiet()
     if not isinstance(config.seed, int) or config.seed < 0:
         raise InputError(f"seed={config.seed!r}: expected a whole number, 0 or more")
-    if config.matmul_precision not in MATMUL_PRECISIONS:
-        raise InputError(f"matmul_precision={config.matmul_precision}: expected one of {', '.join(MATMUL_PRECISIONS)}")
+    check_precision(config)
     if config.trainer.devices not in (1, "1"):
         # more would train, but their ranks would write the same files and count each their own share of the cost
         raise InputError(f"trainer.devices={config.trainer.devices}: expected 1; a training runs on one device so far")
@@ -87,8 +85,9 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
         enable_progress_bar=in_terminal(),
         callbacks=[
             cost,
+            MatmulPrecision(config.matmul_precision),
             LastValidation(),
-            RichProgressBar() if in_terminal() else PlainProgress(),
+            training_progress(cost),
             AlignmentSnapshots(run.test / "alignments.npz", cost),
             *(instantiate(callback) for callback in config.callbacks.values()),
         ],
@@ -99,7 +98,6 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
         checkpoint = run.checkpoint(run.last)
         metrics.resume(checkpoint["global_step"])
         print(f"going on from {run.last} (update {checkpoint['global_step']:,})", flush=True)
-    torch.set_float32_matmul_precision(config.matmul_precision)
     try:
         trainer.fit(module, datamodule=data, ckpt_path=run.last if resumed else None, weights_only=True)
     except SystemExit:
@@ -107,8 +105,6 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
         if trainer.interrupted:
             raise KeyboardInterrupt from None
         raise
-    finally:
-        torch.set_float32_matmul_precision("highest")
 
     if not run.last.is_file():
         raise InputError("trainer: no epoch was trained to its end; expected max_epochs of 1 or more")
@@ -130,6 +126,7 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
             log_test(logger, finished)
     save_chart(length_chart([finished]), run.path, "length_curve")
     print_results(record)
+    print(f"training: {line(record['cost'])}")
     print(f"results: {run.path} (the curve: length_curve.svg)", flush=True)
     return record
 
@@ -204,7 +201,8 @@ def describe(config: DictConfig, data: TranslationData, module: TranslationModul
         f"attention={config.names.attention}  data={config.names.data}  seed={config.seed}  "
         f"{parameters:,} parameters  in {directory}\n"
         f"{training}; vocabulary {about['source_vocabulary']:,} → {about['target_vocabulary']:,}; {padding}"
-        f"validation {about['validation']['pairs']:,}, test {about['test']['pairs']:,} pairs",
+        f"validation {about['validation']['pairs']:,}, test {about['test']['pairs']:,} pairs\n"
+        f"{products(config)}; validation and test in float32",
         flush=True,
     )
 

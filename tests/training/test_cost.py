@@ -1,0 +1,68 @@
+"""What a training costs, counted again from outside."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+import torch
+
+from lookback.training.build import build_data
+from lookback.training.cost import Cost, line
+from lookback.training.trained import Trained
+from running import run
+
+
+def cost(directory: Path) -> dict[str, float]:
+    return json.loads((directory / "test" / "results.json").read_text())["cost"]
+
+
+def test_cost_counts_every_update_and_target_token(finished: Path) -> None:
+    trained = Trained.load(finished)
+    data = build_data(trained.config, None, trained.source_tokenizer, trained.target_tokenizer)
+    data.setup()
+    counted = cost(finished)
+    assert counted["updates"] == 3 * len(data.train_dataloader())
+    assert counted["target_tokens"] == 3 * data.describe()["train"]["target_tokens"]
+    assert counted["parameters"] == sum(parameter.numel() for parameter in trained.module.model.parameters())
+    assert counted["seconds"] > 0
+    assert counted["tokens_per_second"] == pytest.approx(counted["target_tokens"] / counted["seconds"], rel=0.05)
+    assert counted["peak_memory_mb"] > 50
+
+
+def test_gathered_batches_are_one_update(tmp_path: Path, grammar_cache: str) -> None:
+    counted = run(tmp_path, grammar_cache, "trainer.accumulate_grad_batches=3", "trainer.max_epochs=2")["cost"]
+    assert counted["updates"] == 2
+
+
+def test_validation_is_not_in_the_seconds(tmp_path: Path, grammar_cache: str) -> None:
+    slow = "+callbacks.slow._target_=running.SlowValidation"
+    assert run(tmp_path, grammar_cache, slow)["cost"]["seconds"] < 1.0
+
+
+def test_counting_asks_nothing_of_a_batch_that_may_be_on_a_gpu() -> None:
+    """A read from a GPU waits until it has done what it was given: the step itself says how many tokens it had."""
+    counted = Cost()
+    trainer, module = SimpleNamespace(global_step=2), Mock()
+    counted.on_train_batch_end(trainer, module, {"loss": None, "tokens": 7}, None, 0)
+    counted.on_train_batch_end(trainer, module, {"loss": None, "tokens": 5}, None, 1)
+    assert (counted.updates, counted.target_tokens) == (2, 12)
+    logged = [call.args[1] for call in module.log.call_args_list]
+    assert {type(value) for value in logged} == {torch.Tensor}, "Lightning copies a number to the device and waits"
+
+
+def test_waiting_is_what_passes_between_two_batches(tmp_path: Path, grammar_cache: str) -> None:
+    slow = "+callbacks.slow._target_=running.SlowReading"
+    counted = run(tmp_path, grammar_cache, slow)["cost"]
+    assert counted["waiting"] * counted["seconds"] > 2 * 0.2
+
+
+def test_rates_are_spelt_for_people(finished: Path) -> None:
+    assert line({"tokens_per_second": 12345.6, "peak_memory_mb": 1812.4, "waiting": 0.00312}) == (
+        "tokens/s 12,346  waiting 0.3%  peak 1,812 MB"
+    )
+    assert line({"tokens_per_second": 0.0, "peak_memory_mb": 81.0, "waiting": None}) == (
+        "tokens/s 0  waiting –  peak 81 MB"
+    )
+    line(cost(finished))

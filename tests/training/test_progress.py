@@ -1,0 +1,46 @@
+"""What is said of a training while it runs: in plain lines, and in a terminal."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from lookback.training import progress
+from running import run
+
+COST = r"tokens/s [1-9][\d,]*  waiting \d+\.\d%  peak [1-9][\d,]* MB"
+
+
+def test_progress_is_plain_lines(
+    tmp_path: Path, grammar_cache: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = progress.TrainingLines
+    monkeypatch.setattr(progress, "TrainingLines", lambda cost: lines(cost, every_seconds=0))
+    run(tmp_path, grammar_cache, "trainer.max_epochs=2")
+    said = capsys.readouterr().out.splitlines()
+    assert "training: 6 updates" in said
+    assert [line.split("  ")[:2] for line in said if "validation: perplexity" in line] == [
+        ["epoch 1", "update 3"],
+        ["epoch 2", "update 6"],
+    ]
+    updates = [line for line in said if re.search(r"update \d/6", line)]
+    assert len(updates) == 6
+    for line in updates:
+        assert re.fullmatch(rf"epoch [12]  update [1-6]/6  train loss (nan|\d\.\d\d\d)  {COST}  0:0\d min left", line)
+    assert "translating the test set: 24 sentences" in said
+    assert sum(bool(re.fullmatch(f"training: {COST}", line)) for line in said) == 1, "once more, beside the results"
+    assert not any("\r" in line or "\x1b" in line for line in said)
+
+
+def test_a_terminal_has_a_bar_with_the_cost_beside_it(
+    tmp_path: Path, grammar_cache: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    run(tmp_path, grammar_cache, "logger=wandb", "logger.mode=disabled")
+    shown = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", capsys.readouterr().out)
+    assert re.search(r"tokens/s: [1-9][\d,]*\s+waiting: \d+\.\d%\s+peak:\s+[1-9][\d,]* MB", shown), shown
+    assert "v_num" not in shown
+    assert "Testing" in shown
