@@ -165,7 +165,7 @@ def test_buckets_of_equal_counts_stand_side_by_side(arms, counted):
     assert sum(point["n"] for point in mean) == len(FULL) + 10
     axis = layers(chart)[2]["encoding"]["x"]
     assert axis["scale"]["domain"] == [0, 6]
-    assert "equally many" in axis["title"]
+    assert "equal n" in axis["title"]
     for point in mean:
         assert point["bucket"].replace("-", "–") in axis["axis"]["labelExpr"]
         assert f"n = {point['n']}" in axis["axis"]["labelExpr"]

@@ -49,8 +49,7 @@ def length_axis(points: Sequence[Mapping[str, Any]], title: str = TITLES["width"
     lookup = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
     ticks = sorted({point["x"] for point in points})
     axis = alt.Axis(values=ticks, labelExpr=lookup, grid=False, labelLineHeight=15, labelFlush=False)
-    x = alt.X("x:Q", title=title, axis=axis)
-    return x.scale(domain=[0, edge(points)], nice=False)
+    return alt.X("x:Q", title=title, axis=axis, scale=alt.Scale(domain=[0, edge(points)], nice=False))
 
 
 def edge(points: Sequence[Mapping[str, Any]]) -> float:
@@ -70,11 +69,11 @@ def limits(runs: Sequence[Run], edge: float, place: Callable[[float], float] = f
     found = [record for record in records if record["x"] <= edge]
     if not found:
         return []
-    data = alt.Chart(alt.Data(values=found))
+    data = drawn_from(found)
     side: Literal["left", "right"] = "right" if found[-1]["x"] - 0.5 > edge / 2 else "left"
     return [
-        data.mark_rule(strokeDash=[6, 4], strokeWidth=1.3, color=SOFT).encode(x="x:Q"),
-        data.mark_text(color=SOFT, fontSize=12, align=side).encode(x="x:Q", y=alt.value(-9), text="text:N"),
+        data.mark_rule(strokeDash=[6, 4], strokeWidth=1.3, color=SOFT).encode(alt.X("x:Q")),
+        data.mark_text(color=SOFT, fontSize=12, align=side).encode(alt.X("x:Q"), alt.YValue(-9), alt.Text("text:N")),
     ]
 
 
@@ -90,43 +89,75 @@ def shapes(arms: int) -> list[str]:
     return [SHAPES[index % len(SHAPES)] for index in range(arms)]
 
 
-def dressed(chart: alt.LayerChart) -> alt.LayerChart:
-    """The chart in its clothes: white, one typeface, quiet lines."""
+def told_apart(arms: Sequence[str], legend: Mapping[str, str]) -> tuple[alt.Color, alt.Shape]:
+    """Colour and mark of the arms in `legend`, with their names there: what each has among all `arms`."""
+    of_color, of_shape = (dict(zip(arms, marks, strict=True)) for marks in (colors(arms), shapes(len(arms))))
+    domain = list(legend.values())
     return (
-        chart.configure(font=FONT, background="white", padding=18)
-        .configure_view(stroke=None)
-        .configure_title(
-            anchor="start",
-            frame="group",
-            offset=26,
-            fontSize=18,
-            fontWeight=600,
-            color=INK,
-            subtitleFontSize=12,
-            subtitleColor=SOFT,
-            subtitleLineHeight=17,
-            subtitlePadding=7,
-        )
-        .configure_axis(
-            labelFontSize=12,
-            labelColor=INK,
-            titleFontSize=13,
-            titleFontWeight=500,
-            titleColor=INK,
-            titlePadding=12,
-            gridColor=FAINT,
-            domainColor=SOFT,
-            tickColor=SOFT,
-        )
-        .configure_legend(
-            orient="right",
-            offset=14,
-            labelFontSize=13,
-            labelColor=INK,
-            labelLimit=400,
-            rowPadding=7,
-            symbolOpacity=1,
-            symbolSize=90,
-            symbolStrokeWidth=2,
-        )
+        alt.Color("arm:N", title=None, scale=alt.Scale(domain=domain, range=[of_color[name] for name in legend])),
+        alt.Shape("arm:N", title=None, scale=alt.Scale(domain=domain, range=[of_shape[name] for name in legend])),
     )
+
+
+def drawn_from(records: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """The base of a layer that draws these records."""
+    # a tuple, because altair copies every list and dictionary inside a chart, and that several times
+    return alt.Chart(alt.Data(values=tuple(records)))
+
+
+def layered(
+    layers: Sequence[alt.Chart],
+    title: alt.TitleParams,
+    description: str,
+    height: int = 320,
+    data: alt.typing.Optional[alt.Data] = alt.Undefined,
+) -> alt.LayerChart:
+    """The layers as one chart, 720 pixels wide, in the clothes of all: white, one typeface, quiet lines.
+
+    `data` is for the layers that have none. All is said at once: altair copies a chart for each thing said later.
+    """
+    return alt.LayerChart(
+        data=data, layer=layers, title=title, description=description, width=720, height=height, config=_CLOTHES
+    )
+
+
+_CLOTHES = alt.Config(
+    font=FONT,
+    background="white",
+    padding=18,
+    view=alt.ViewConfig(stroke=None),
+    title=alt.TitleConfig(
+        anchor="start",
+        frame="group",
+        offset=26,
+        fontSize=18,
+        fontWeight=600,
+        color=INK,
+        subtitleFontSize=12,
+        subtitleColor=SOFT,
+        subtitleLineHeight=17,
+        subtitlePadding=7,
+    ),
+    axis=alt.AxisConfig(
+        labelFontSize=12,
+        labelColor=INK,
+        titleFontSize=13,
+        titleFontWeight=500,
+        titleColor=INK,
+        titlePadding=12,
+        gridColor=FAINT,
+        domainColor=SOFT,
+        tickColor=SOFT,
+    ),
+    legend=alt.LegendConfig(
+        orient="right",
+        offset=14,
+        labelFontSize=13,
+        labelColor=INK,
+        labelLimit=400,
+        rowPadding=7,
+        symbolOpacity=1,
+        symbolSize=90,
+        symbolStrokeWidth=2,
+    ),
+)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from lookback.evaluation import ENOUGH, label, midpoint
-from lookback.report.charts import SOFT, colors, dressed, edge, length_axis, limits, shapes
+from lookback.report.charts import SOFT, drawn_from, edge, layered, length_axis, limits, told_apart
 from lookback.report.differences import arms
 from lookback.report.runs import Run
 
@@ -57,37 +57,33 @@ def diagnostics_chart(runs: Sequence[Run], measure: str) -> alt.LayerChart | Non
         for point in _points(name, [run], measure)
     ]
 
-    marks = {name: pair for name, *pair in zip(known, colors(list(known)), shapes(len(known)), strict=True)}
-    color = alt.Color("arm:N", title=None).scale(domain=list(found), range=[marks[name][0] for name in found])
-    shape = alt.Shape("arm:N", title=None).scale(domain=list(found), range=[marks[name][1] for name in found])
+    color, shape = told_apart(list(known), {name: name for name in found})
     x = length_axis(means)
     even = _even_look(edge(means)) if measure == "entropy" else []
     top = math.ceil(max(point["y"] for point in [*means, *singles, *even])) if measure == "entropy" else 1
-    y = alt.Y("y:Q", title=DIAGNOSTICS[measure].title, axis=alt.Axis(tickCount=6)).scale(domain=[0, top])
+    scale = alt.Scale(domain=[0, top])
+    y = alt.Y("y:Q", title=DIAGNOSTICS[measure].title, axis=alt.Axis(tickCount=6), scale=scale)
     hover = [alt.Tooltip("arm:N"), alt.Tooltip("bucket:N"), alt.Tooltip("n:Q"), alt.Tooltip("y:Q", format=".3f")]
 
+    single, piece = alt.Detail("run:N"), alt.Detail("piece:N")
+
     def having(points: Sequence[dict[str, Any]], joined: bool) -> alt.Chart:
-        return alt.Chart(alt.Data(values=[point for point in points if (point["piece"] is not None) is joined]))
+        return drawn_from([point for point in points if (point["piece"] is not None) is joined])
 
     layers: list[alt.Chart] = [
-        having(singles, True).mark_line(strokeWidth=1, opacity=0.4).encode(x, y, color, detail=["run:N", "piece:N"]),
-        having(means, True).mark_line(strokeWidth=2.6).encode(x, y, color, detail="piece:N"),
+        having(singles, True).mark_line(strokeWidth=1, opacity=0.4).encode(x, y, color, detail=[single, piece]),
+        having(means, True).mark_line(strokeWidth=2.6).encode(x, y, color, piece),
         having(means, True).mark_point(size=62, filled=True, opacity=1).encode(x, y, color, shape, tooltip=hover),
         having(means, False)
         .mark_point(size=62, fill="white", strokeWidth=2, opacity=1)
         .encode(x, y, color, shape, tooltip=hover),
     ]
     if even:
-        dashed = alt.Chart(alt.Data(values=even)).mark_line(strokeDash=[2, 4], strokeWidth=1.3, color=SOFT)
-        layers.append(dashed.encode(x="x:Q", y="y:Q"))
+        dashed = drawn_from(even).mark_line(strokeDash=[2, 4], strokeWidth=1.3, color=SOFT)
+        layers.append(dashed.encode(alt.X("x:Q"), alt.Y("y:Q")))
     layers += limits(runs, edge(means))
-    chart = alt.LayerChart(layer=layers).properties(
-        width=720,
-        height=320,
-        title=_title(measure, {name: looked[name] for name in found}, means),
-        description=_description(measure, found),
-    )
-    return dressed(chart)
+    title = _title(measure, {name: looked[name] for name in found}, means)
+    return layered(layers, title, _description(measure, found))
 
 
 def _curve(run: Run, measure: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import altair as alt
 from lookback.evaluation import ENOUGH, LEVEL, Measure, label, measure_of
 from lookback.report.buckets import TITLES, Places
 from lookback.report.chart_words import capital, described, signed
-from lookback.report.charts import INK, colors, dressed, edge, length_axis, limits, shapes
+from lookback.report.charts import INK, drawn_from, edge, layered, length_axis, limits, told_apart
 from lookback.report.contrasts import Contrast
 from lookback.report.differences import arms
 from lookback.report.runs import Run
@@ -34,7 +34,6 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run], measure
     if not points:
         raise ValueError(f"contrasts: none has a difference in {measure}")
     places = Places(drawn[0].difference.curve)
-    color_of, shape_of = (dict(zip(names, marks, strict=True)) for marks in (colors(names), shapes(len(names))))
 
     step, ticks = (0.05, "+.2f") if measure == "length_ratio" else (5, "+d")
     bottom = step * math.floor(min(0, *(point["low"] for point in points)) / step)
@@ -42,11 +41,10 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run], measure
     less = ", lower is better" if about.better == -1 else ""
     x = length_axis(points, TITLES[places.buckets])
     more = f"{capital(about.name)} more than {contrasts[0].pairs[0][1].attention}{less}"
-    y = alt.Y("difference:Q", title=more)
-    y = y.scale(domain=[bottom, top]).axis(tickCount=6, labelExpr=f"datum.value ? format(datum.value, '{ticks}') : '0'")
-    order = list(legend.values())
-    color = alt.Color("arm:N", title=None).scale(domain=order, range=[color_of[name] for name in legend])
-    shape = alt.Shape("arm:N", title=None).scale(domain=order, range=[shape_of[name] for name in legend])
+    axis = alt.Axis(tickCount=6, labelExpr=f"datum.value ? format(datum.value, '{ticks}') : '0'")
+    y = alt.Y("difference:Q", title=more, scale=alt.Scale(domain=[bottom, top]), axis=axis)
+    color, shape = told_apart(names, legend)
+    piece = alt.Detail("piece:N")
     band = (alt.Y("low:Q"), alt.Y2("high:Q"))
     hover = [
         alt.Tooltip("arm:N"),
@@ -58,17 +56,14 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run], measure
         alt.Tooltip("p_holm:Q", format=".3f"),
     ]
 
-    def having(chosen: Sequence[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=list(chosen)))
-
-    joined = having([point for point in points if point["piece"] is not None])
-    alone = having([point for point in points if point["piece"] is None])
-    filled = having([point for point in points if point["significant"]])
-    hollow = having([point for point in points if not point["significant"]])
+    joined = drawn_from([point for point in points if point["piece"] is not None])
+    alone = drawn_from([point for point in points if point["piece"] is None])
+    filled = drawn_from([point for point in points if point["significant"]])
+    hollow = drawn_from([point for point in points if not point["significant"]])
     layers: list[alt.Chart] = [
-        having([{"zero": 0}]).mark_rule(color=INK, strokeWidth=1.2).encode(y="zero:Q"),
-        joined.mark_area(opacity=0.14).encode(x, *band, color, detail="piece:N"),
-        joined.mark_line(strokeWidth=2.6).encode(x, y, color, detail="piece:N"),
+        drawn_from([{"zero": 0}]).mark_rule(color=INK, strokeWidth=1.2).encode(alt.Y("zero:Q")),
+        joined.mark_area(opacity=0.14).encode(x, *band, color, piece),
+        joined.mark_line(strokeWidth=2.6).encode(x, y, color, piece),
         alone.mark_rule(strokeWidth=1.4, opacity=0.7).encode(x, *band, color),
         filled.mark_point(size=62, filled=True, opacity=1).encode(x, y, color, shape, tooltip=hover),
         hollow.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
@@ -76,13 +71,7 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run], measure
     layers += limits(runs, edge(points), places.at)
     lines = {name: [point for point in points if point["arm"] == entry] for name, entry in legend.items()}
     title = _title(drawn, about)
-    chart = alt.LayerChart(layer=layers).properties(
-        width=720,
-        height=320,
-        title=title,
-        description=described(str(title.text), lines, "difference", form),
-    )
-    return dressed(chart)
+    return layered(layers, title, described(str(title.text), lines, "difference", form))
 
 
 def _points(contrast: Contrast, name: str) -> list[dict[str, Any]]:

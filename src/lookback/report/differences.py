@@ -1,6 +1,6 @@
 """What the configs of runs differ in: the attention and the seed are meant to, anything else is said aloud."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lookback.report.runs import Run
@@ -14,8 +14,7 @@ _BROUGHT_BY_ATTENTION = ("attention.", "decoder.query")
 
 def differing(runs: Sequence[Run]) -> list[str]:
     """Config keys, such as `encoder.cell`, with more than one value in `runs`, beside the attention and the seed."""
-    configs = [_flat(run.config) for run in runs]
-    keys = dict.fromkeys(key for config in configs for key in config)
+    keys = dict.fromkeys(key for run in runs for key in run.settings)
     return [
         key
         for key in keys
@@ -31,7 +30,7 @@ def query_states(runs: Sequence[Run]) -> dict[str, Any]:
 
 def value(run: Run, key: str) -> Any:
     """A config value by its dotted key; None where the run's config has no such key."""
-    return _flat(run.config).get(key)
+    return run.settings.get(key)
 
 
 def arm(run: Run, keys: Sequence[str]) -> str:
@@ -53,13 +52,3 @@ def arms(runs: Sequence[Run]) -> dict[str, list[Run]]:
 def _differs(key: str, runs: Sequence[Run], within_attention: bool) -> bool:
     seen = {(run.attention if within_attention else "", str(value(run, key))) for run in runs}
     return len(seen) > len({name for name, _ in seen})
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, entry in config.items():
-        if isinstance(entry, Mapping) and entry:
-            flat |= _flat(entry, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = entry
-    return flat

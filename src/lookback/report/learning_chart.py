@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.report.charts import colors, dressed, shapes
+from lookback.report.charts import layered, told_apart
 from lookback.report.differences import arms
 from lookback.report.learning import AXES, MEASURES, POINTS, Curve, Logged, learning_curve, mean_curve, thinned
 from lookback.report.runs import Run
@@ -35,14 +35,12 @@ def learning_chart(runs: Sequence[Run], measure: str, x: str = "updates") -> alt
     if not curves:
         return None
     legend = {name: f"{name} · {fmean(curve[-1, 1] for curve in of):{about.form}}" for name, of in curves.items()}
-    values = [line for name, of in curves.items() for line in _lines(legend[name], of)]
+    values = tuple(line for name, of in curves.items() for line in _lines(legend[name], of))
 
-    marks = {name: pair for name, *pair in zip(known, colors(list(known)), shapes(len(known)), strict=True)}
-    domain = list(legend.values())
-    color = alt.Color("arm:N", title=None).scale(domain=domain, range=[marks[name][0] for name in legend])
-    shape = alt.Shape("arm:N", title=None).scale(domain=domain, range=[marks[name][1] for name in legend])
+    color, shape = told_apart(list(known), legend)
     numbers = "datum.value ? format(datum.value, '~s') : '0'" if x == "target_tokens" else "format(datum.value, ',d')"
-    along = alt.X("x:Q", title=AXES[x]).axis(tickCount=7, grid=False, labelExpr=numbers).scale(zero=True, nice=False)
+    axis, scale = alt.Axis(tickCount=7, grid=False, labelExpr=numbers), alt.Scale(zero=True, nice=False)
+    along = alt.X("x:Q", title=AXES[x], axis=axis, scale=scale)
     up = _up(about, measure, np.concatenate([curve[:, 1] for of in curves.values() for curve in of]))
     hover = [alt.Tooltip("arm:N"), alt.Tooltip("x:Q", title=x, format=",d"), alt.Tooltip("y:Q", format=about.form)]
 
@@ -51,17 +49,12 @@ def learning_chart(runs: Sequence[Run], measure: str, x: str = "updates") -> alt
     thick = lines.transform_filter("datum.mean")
     marked = thick.transform_filter("datum.mark")
     layers: list[alt.Chart] = [
-        thin.mark_line(strokeWidth=1, opacity=0.4).encode(along, up, color, detail="run:N"),
+        thin.mark_line(strokeWidth=1, opacity=0.4).encode(along, up, color, alt.Detail("run:N")),
         thick.mark_line(strokeWidth=2.6).encode(along, up, color),
         marked.mark_point(size=62, filled=True, opacity=1).encode(along, up, color, shape, tooltip=hover),
     ]
-    chart = alt.LayerChart(data=alt.Data(values=values), layer=layers).properties(
-        width=720,
-        height=320,
-        title=_title(about, measure, known, curves),
-        description=_description(about, x, curves),
-    )
-    return dressed(chart)
+    title = _title(about, measure, known, curves)
+    return layered(layers, title, _description(about, x, curves), data=alt.Data(values=values))
 
 
 def _lines(name: str, curves: Sequence[Curve]) -> list[dict[str, Any]]:
@@ -90,17 +83,17 @@ def _short(value: float, digits: int) -> float:
 
 def _up(about: Logged, measure: str, values: NDArray[np.float64]) -> alt.Y:
     """The measure's axis: a share's is whole, a logarithmic one has ticks at 1, 2, 5, 10, … ."""
-    y = alt.Y("y:Q", title=about.title)
+    axis, scale = alt.Axis(tickCount=6), alt.Scale(zero=measure in ("bleu", "entropy"), nice=True)
     if about.share:
-        return y.scale(domain=[0, 1]).axis(tickCount=6)
-    if about.logarithmic and values.min() > 0:
+        scale = alt.Scale(domain=[0, 1])
+    elif about.logarithmic and values.min() > 0:
         ticks = [digit * 10.0**power for power in range(-3, 13) for digit in (1, 2, 5)]
         low = max((tick for tick in ticks if tick <= values.min()), default=ticks[0])
         high = min((tick for tick in ticks if tick >= values.max() and tick > low), default=ticks[-1])
         shown = [tick for tick in ticks if low <= tick <= high]
         axis = alt.Axis(values=shown if len(shown) <= 8 else [tick for tick in shown if f"{tick:e}"[0] == "1"])
-        return y.scale(type="log", domain=[low, high], clamp=True).axis(axis)
-    return y.scale(zero=measure in ("bleu", "entropy"), nice=True).axis(tickCount=6)
+        scale = alt.Scale(type="log", domain=[low, high], clamp=True)
+    return alt.Y("y:Q", title=about.title, axis=axis, scale=scale)
 
 
 def _title(about: Logged, measure: str, known: dict[str, list[Run]], curves: dict[str, list[Curve]]) -> alt.TitleParams:

@@ -11,7 +11,7 @@ import altair as alt
 from lookback.evaluation import ENOUGH, Measure, label, measure_of
 from lookback.report.buckets import IN_RESULTS, TITLES, Buckets, Places
 from lookback.report.chart_words import capital, described, signed
-from lookback.report.charts import INK, colors, dressed, edge, length_axis, limits, shapes
+from lookback.report.charts import INK, drawn_from, edge, layered, length_axis, limits, told_apart
 from lookback.report.contrasts import Evidence
 from lookback.report.differences import arms
 from lookback.report.runs import Run
@@ -69,44 +69,37 @@ def length_chart(
         for point in _points(arm.legend, [curve], None, places, measure)
     ]
 
-    marks = {name: pair for name, *pair in zip(compared, colors(list(compared)), shapes(len(compared)), strict=True)}
-    legend = [arm.legend for arm in drawn.values()]
     x = length_axis(means, TITLES[buckets])
     scale = alt.Scale(domain=_domain(about, [*means, *singles]))
     y = alt.Y(f"{measure}:Q", title=about.title, scale=scale, axis=alt.Axis(tickCount=6))
-    color = alt.Color("arm:N", title=None).scale(domain=legend, range=[marks[name][0] for name in drawn])
-    shape = alt.Shape("arm:N", title=None).scale(domain=legend, range=[marks[name][1] for name in drawn])
+    color, shape = told_apart(list(compared), {name: arm.legend for name, arm in drawn.items()})
 
     def having(points: Sequence[dict[str, Any]], joined: bool, band: bool = False) -> alt.Chart:
         chosen = [point for point in points if (point["piece"] is not None) is joined]
-        return alt.Chart(alt.Data(values=[point for point in chosen if point["low"] is not None or not band]))
+        return drawn_from([point for point in chosen if point["low"] is not None or not band])
 
     joined, thin, alone = having(means, True), having(singles, True), having(means, False)
     hover = [alt.Tooltip("arm:N"), alt.Tooltip("bucket:N"), alt.Tooltip("n:Q")]
     hover.append(alt.Tooltip(f"{measure}:Q", format=about.number))
     # the scale here too: without it the axis of an area goes down to 0
+    piece = alt.Detail("piece:N")
     between = (alt.Y("low:Q", title=about.title, scale=scale), alt.Y2("high:Q"))
     layers: list[alt.Chart] = [
-        having(means, True, band=True).mark_area(opacity=0.14).encode(x, *between, color, detail="piece:N"),
-        thin.mark_line(strokeWidth=1, opacity=0.4).encode(x, y, color, detail=["run:N", "piece:N"]),
-        joined.mark_line(strokeWidth=2.6).encode(x, y, color, detail="piece:N"),
+        having(means, True, band=True).mark_area(opacity=0.14).encode(x, *between, color, piece),
+        thin.mark_line(strokeWidth=1, opacity=0.4).encode(x, y, color, detail=[alt.Detail("run:N"), piece]),
+        joined.mark_line(strokeWidth=2.6).encode(x, y, color, piece),
         joined.mark_point(size=62, filled=True, opacity=1).encode(x, y, color, shape, tooltip=hover),
         having(means, False, band=True).mark_rule(strokeWidth=1.4, opacity=0.7).encode(x, *between, color),
         alone.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
     ]
     if about.key == "length_ratio":
-        as_long = alt.Chart(alt.Data(values=[{"as_long": 1}]))
+        as_long = drawn_from([{"as_long": 1}])
         even = alt.Y("as_long:Q", title=about.title, scale=scale)
         layers.insert(0, as_long.mark_rule(color=INK, strokeWidth=1.2).encode(even))
     layers += limits(runs, edge(means), places.at)
     lines = {name: [p for p in means if p["arm"] == arm.legend] for name, arm in drawn.items()}
-    chart = alt.LayerChart(layer=layers).properties(
-        width=720,
-        height=360,
-        title=_title(runs, drawn, about),
-        description=described(f"{about.title}, against source length in words", lines, measure, about.number),
-    )
-    return dressed(chart)
+    said = described(f"{about.title}, against source length in words", lines, measure, about.number)
+    return layered(layers, _title(runs, drawn, about), said, height=360)
 
 
 def _arm(name: str, runs: list[Run], evidence: Evidence | None, measure: Measure, buckets: Buckets) -> _Arm:

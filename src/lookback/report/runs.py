@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ class Run:
     """results.json (`lookback.evaluation.SCHEMA`); None where the test set was not scored"""
     config: Mapping[str, Any]
     """The composed config, interpolations as written"""
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The config's values by their dotted keys, such as `encoder.layers`."""
+        return _flat(self.config)
 
     @property
     def bleu(self) -> float | None:
@@ -135,6 +141,16 @@ def _yaml(path: Path) -> Mapping[str, Any]:
     if not isinstance(content, Mapping):
         raise InputError(f"{path}: found {type(content).__name__}, expected YAML with keys")
     return content
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, entry in config.items():
+        if isinstance(entry, Mapping) and entry:
+            flat |= _flat(entry, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = entry
+    return flat
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from lookback.evaluation import MEASURES, label
 from lookback.report.buckets import Buckets
@@ -65,12 +66,13 @@ class Figure:
 
 def figures(group: Group) -> dict[str, Figure | None]:
     """The charts of the group, by their keys; None for one that its runs have no numbers for."""
-    return {
-        "length": _length(group),
-        "difference": _difference(group),
-        "learning": _learning(group),
-        "diagnostics": _diagnostics(group),
-    }
+    with debug_mode(False):  # the schema, against which altair would check every part of them, is a matter of tests
+        return {
+            "length": _length(group),
+            "difference": _difference(group),
+            "learning": _learning(group),
+            "diagnostics": _diagnostics(group),
+        }
 
 
 def _length(group: Group) -> Figure | None:
