@@ -1,10 +1,12 @@
 """How commands fail: one line for what the user can mend."""
 
+import copy
 import sys
 from pathlib import Path
 
 import hydra
 import pytest
+from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -112,10 +114,16 @@ def test_resume_of_nothing_is_refused(tmp_path: Path) -> None:
         resumed([f"resume={tmp_path}"])
 
 
+def test_hydras_store_is_not_copied() -> None:
+    """As --help did, a hundred times: half of its second."""
+    assert copy.deepcopy({"a": [ConfigStore.instance()]})["a"][0] is ConfigStore.instance()
+
+
 def test_commands_import_nothing_heavy() -> None:
     """What a command imports before Hydra answers --help: tests/system measures the same from outside."""
     import subprocess
 
     code = "import sys, lookback.command, lookback.training; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    loaded = done.stdout.split()
     assert not {"torch", "lightning", "datasets", "numpy", "wandb", "altair", "pandas"} & set(loaded)

@@ -1,5 +1,6 @@
 """How the scripts start, and how they fail: one clear line for what the user can mend, a traceback for what we must."""
 
+import copyreg
 import difflib
 import os
 import sys
@@ -9,7 +10,13 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from hydra.core.config_store import ConfigStore
+
 from lookback.errors import InputError
+
+# Hydra copies all that it knows, deeply, at each of the hundred questions that --help asks: half of its time. Its store
+# of configurations is one object in a process, and a copy of it is itself.
+copyreg.pickle(ConfigStore, lambda store: (ConfigStore.instance, ()))
 
 
 def launch(main: Callable[[], Any]) -> None:
