@@ -54,31 +54,45 @@ class _ProjectedCrossEntropy(Function):
     ) -> tuple[Tensor, Tensor]:
         # needs_input_grad alone is true of parameters even under no_grad, where gradients would be work for nothing
         wants_gradient = is_training and any(ctx.needs_input_grad[:3])
-        # sums in float32 at least, even where autocast makes the products bfloat16
-        wide = torch.promote_types(vectors.dtype, torch.float32)
+        # products in the type of the vectors, or autocast's; the softmax and all sums in float32 at least
+        on = vectors.device.type
+        narrow = torch.get_autocast_dtype(on) if torch.is_autocast_enabled(on) else vectors.dtype
+        wide = torch.promote_types(narrow, torch.float32)
+        inputs, matrix, offset = vectors.to(narrow), weight.to(narrow), bias.to(narrow)
         loss, nll = vectors.new_zeros((), dtype=wide), vectors.new_zeros((), dtype=wide)
         if wants_gradient:
-            d_vectors, d_weight, d_bias = torch.empty_like(vectors), torch.zeros_like(weight), torch.zeros_like(bias)
-        rows = max(1, CHUNK_VALUES // len(weight))
+            d_vectors, d_weight, d_bias = torch.empty_like(inputs), torch.zeros_like(weight), torch.zeros_like(bias)
+        rows = max(1, min(CHUNK_VALUES // len(weight), len(vectors)))
+        buffer = vectors.new_empty(rows, len(weight), dtype=wide)
         for start in range(0, len(vectors), rows):
             part = slice(start, start + rows)
-            log_probabilities = F.log_softmax(F.linear(vectors[part], weight, bias).to(wide), dim=-1)
+            values = buffer[: len(inputs[part])]
+            if narrow == wide:
+                torch.addmm(offset, inputs[part], matrix.t(), out=values)
+            else:
+                values.copy_(F.linear(inputs[part], matrix, offset))
             right = targets[part].unsqueeze(1)
-            part_nll = -log_probabilities.gather(1, right).sum()
+            # with m the largest logit: log Σ exp l = m − log max p, as max p = exp(m) / Σ exp l, and is never tiny
+            largest, chosen = values.amax(1), values.gather(1, right).squeeze(1)
+            mean = values.mean(1) if smoothing else None
+            torch.softmax(values, dim=1, out=values)
+            normalizer = largest - values.amax(1).log()
+            part_nll = (normalizer - chosen).sum()
             nll += part_nll
-            loss += (
-                part_nll if smoothing == 0 else (1 - smoothing) * part_nll - smoothing * log_probabilities.mean(1).sum()
-            )
+            loss += part_nll if mean is None else (1 - smoothing) * part_nll + smoothing * (normalizer - mean).sum()
             if wants_gradient:
-                d_logits = log_probabilities.exp_()
-                d_logits.scatter_add_(1, right, torch.full_like(right, smoothing - 1, dtype=wide))
+                values.scatter_add_(1, right, values.new_full(right.shape, smoothing - 1))
                 if smoothing:
-                    d_logits -= smoothing / len(weight)
-                d_vectors[part] = d_logits.to(weight.dtype) @ weight
-                d_weight += (d_logits.to(vectors.dtype).t() @ vectors[part]).to(weight.dtype)
-                d_bias += d_logits.sum(0).to(bias.dtype)
+                    values -= smoothing / len(weight)
+                d_bias += values.sum(0)
+                d_logits = values.to(narrow)
+                torch.mm(d_logits, matrix, out=d_vectors[part])
+                if narrow == weight.dtype:
+                    d_weight.addmm_(d_logits.t(), inputs[part])
+                else:
+                    d_weight += d_logits.t() @ inputs[part]
         if wants_gradient:
-            ctx.save_for_backward(d_vectors, d_weight, d_bias)
+            ctx.save_for_backward(d_vectors.to(vectors.dtype), d_weight, d_bias)
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
