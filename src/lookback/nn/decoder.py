@@ -6,7 +6,7 @@ of a beam in search, one in training.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -34,12 +34,17 @@ class DecoderState:
 
     def reorder(self, index: Int[Tensor, "batch m"]) -> "DecoderState":
         """The state of hypotheses ``index[b]`` of each sentence."""
-        rows = torch.arange(len(index), device=index.device).unsqueeze(1)
-        return replace(
-            self,
-            recurrent=self.recurrent[rows, index],
-            feed=None if self.feed is None else self.feed[rows, index],
-        )
+        n = self.recurrent.shape[1]
+        rows = (index + n * torch.arange(len(index), device=index.device).unsqueeze(1)).flatten()
+
+        def taken(values: Tensor) -> Tensor:
+            return values.flatten(0, 1).index_select(0, rows).unflatten(0, index.shape)
+
+        return DecoderState(taken(self.recurrent), None if self.feed is None else taken(self.feed))
+
+    def of_sentences(self, rows: Int[Tensor, "some"]) -> "DecoderState":
+        """The state of some of the sentences, all of their hypotheses."""
+        return DecoderState(self.recurrent[rows], None if self.feed is None else self.feed[rows])
 
 
 class RecurrentDecoder(nn.Module):
@@ -160,9 +165,26 @@ class RecurrentDecoder(nn.Module):
         self, state: DecoderState, words: Int[Tensor, "batch n"], reader: Reader
     ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
         """Read one word a hypothesis: the next state, the vector that predicts the next word, and the weights α."""
+        return self.step_from(state, *self.of_words(words), reader)
+
+    def of_words(
+        self, words: Int[Tensor, "*batch"]
+    ) -> tuple[Float[Tensor, "*batch gates"], Float[Tensor, "*batch width"] | None]:
+        """All that a step needs of its words: their part of the first layer's gates, and of the readout."""
         embedded = self.dropout(self.embedding(words))
-        recurrent, query, context, weights = self._recur(state, self._word_gates(embedded, reader), reader)
-        vector = self.dropout(self.readout(query, embedded, context))
+        return self.layers[0].gates(embedded), self.readout.of_word(embedded)
+
+    def step_from(
+        self,
+        state: DecoderState,
+        word_gates: Float[Tensor, "batch n gates"],
+        of_word: Float[Tensor, "batch n width"] | None,
+        reader: Reader,
+    ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
+        """``step``, from what ``of_words`` gives."""
+        gates = self._with_fixed_context(word_gates, reader)
+        recurrent, query, context, weights = self._recur(state, gates, reader)
+        vector = self.dropout(self.readout.combine(query, of_word, context))
         return DecoderState(recurrent, vector if self.input_feeding else None), vector, weights
 
     def unroll(
@@ -248,11 +270,13 @@ class RecurrentDecoder(nn.Module):
 
     def _word_gates(self, embedded: Tensor, reader: Reader) -> Tensor:
         """What is known of the first layer's gates before any step: the word's part, and a fixed context's."""
-        gates = self.layers[0].gates(embedded)
-        if self.fixed_enters_step:
-            fixed, _ = reader(embedded[:, :1])
-            gates = gates + self.layers[0].gates(fixed, first=self.embedding_size, bias=False)
-        return gates
+        return self._with_fixed_context(self.layers[0].gates(embedded), reader)
+
+    def _with_fixed_context(self, gates: Float[Tensor, "batch n gates"], reader: Reader) -> Tensor:
+        if not self.fixed_enters_step:
+            return gates
+        fixed, _ = reader(gates[:, :1])
+        return gates + self.layers[0].gates(fixed, first=self.embedding_size, bias=False)
 
     def _unroll_fast(
         self, words: Int[Tensor, "batch time"], memory: Memory
@@ -260,7 +284,7 @@ class RecurrentDecoder(nn.Module):
         attention, layer = self.attention, self.layers[0]
         embedded = self.dropout(self.embedding(words))
         input_weight, recurrent_weight, _, recurrent_bias = layer.network.all_weights[0]
-        is_additive = isinstance(attention, AdditiveAttention)
+        scorer = attention if isinstance(attention, AdditiveAttention) else None
         loop = Loop(
             layer.cell,
             layer.gates(embedded),
@@ -269,17 +293,17 @@ class RecurrentDecoder(nn.Module):
             attention.keys(memory.states),
             recurrent_weight,
             recurrent_bias,
-            attention.from_query.weight if is_additive else None,
-            attention.energy.weight[0] if is_additive else None,
+            None if scorer is None else scorer.from_query.weight,
+            None if scorer is None else scorer.energy.weight[0],
         )
         entering = input_weight[:, self.embedding_size :]
         if not self.input_feeding:
             query, context, weights = attend_then_update(loop, entering)
             return self.dropout(self.readout(query, embedded, context)), weights
+        from_query, from_context = self.readout.from_query, cast(nn.Linear, self.readout.from_context)
         kept = None
         if self.training and self.dropout.p > 0:
-            kept = self.dropout(embedded.new_ones(*words.shape, len(self.readout.from_query.weight)))
-        from_query, from_context = self.readout.from_query, self.readout.from_context
+            kept = self.dropout(embedded.new_ones(*words.shape, len(from_query.weight)))
         return update_then_attend(loop, entering, from_query.weight, from_query.bias, from_context.weight, kept)
 
     def _queries_at_once(

@@ -68,7 +68,8 @@ def attend_then_update(
     if loop.query_weight is not None:
         weight = torch.cat([loop.query_weight, weight])
         bias = torch.cat([bias.new_zeros(len(loop.query_weight)), bias])
-    return _run(_AttendThenUpdate, loop, weight, bias, context_weight)
+    queries, contexts, weights = _run(_AttendThenUpdate, loop, weight, bias, context_weight)
+    return queries, contexts, weights
 
 
 def update_then_attend(
@@ -90,7 +91,8 @@ def update_then_attend(
         weight = torch.cat([weight, loop.query_weight])
         bias = torch.cat([bias, bias.new_zeros(len(loop.query_weight))])
     kept = None if kept is None else kept.transpose(0, 1)
-    return _run(_UpdateThenAttend, loop, weight, bias, context_weight, feed_weight, kept)
+    vectors, weights = _run(_UpdateThenAttend, loop, weight, bias, context_weight, feed_weight, kept)
+    return vectors, weights
 
 
 def _run(function: type[Function], loop: Loop, *weights: Tensor | None) -> tuple[Tensor, ...]:
