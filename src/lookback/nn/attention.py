@@ -73,7 +73,8 @@ class AdditiveAttention(Attention):
     def energies(
         self, query: Float[Tensor, "batch n query"], keys: Float[Tensor, "batch source key"]
     ) -> Float[Tensor, "batch n source"]:
-        return self.energy(torch.tanh(self.from_query(query).unsqueeze(2) + keys.unsqueeze(1))).squeeze(-1)
+        # in place: by far the largest tensor of a step, and no gradient needs the sum itself
+        return self.energy((self.from_query(query).unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(-1)
 
 
 class GeneralAttention(Attention):

@@ -84,7 +84,7 @@ class _ProjectedCrossEntropy(Function):
                 values.scatter_add_(1, right, values.new_full(right.shape, smoothing - 1))
                 if smoothing:
                     values -= smoothing / len(weight)
-                d_bias += values.sum(0)
+                d_bias += torch.mv(values.t(), values.new_ones(len(values)))  # twice as fast as a sum down the rows
                 d_logits = values.to(narrow)
                 torch.mm(d_logits, matrix, out=d_vectors[part])
                 if narrow == weight.dtype:

@@ -34,9 +34,22 @@ class Readout(nn.Module):
         embedded: Float[Tensor, "*batch embedding"],
         context: Float[Tensor, "*batch context"],
     ) -> Float[Tensor, "*batch size"]:
+        return self.combine(query, self.of_word(embedded), context)
+
+    def of_word(self, embedded: Float[Tensor, "*batch embedding"]) -> Float[Tensor, "*batch width"] | None:
+        """V y: the word's part of the sum, if it has one."""
+        return None if self.from_embedding is None else self.from_embedding(embedded)
+
+    def combine(
+        self,
+        query: Float[Tensor, "*batch query"],
+        of_word: Float[Tensor, "*batch width"] | None,
+        context: Float[Tensor, "*batch context"],
+    ) -> Float[Tensor, "*batch size"]:
+        """The readout of a word whose part of the sum is known."""
         total = self.from_query(query)
-        if self.from_embedding is not None:
-            total = total + self.from_embedding(embedded)
+        if of_word is not None:
+            total = total + of_word
         if self.from_context is not None:
             total = total + self.from_context(context)
         return self.activate(total)
