@@ -28,15 +28,29 @@ def facts() -> dict[str, str]:
     }
 
 
-def keep(name: str, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write the rows, with the facts beside each, to results/NAME.csv in place of the last ones."""
-    RESULTS.mkdir(exist_ok=True)
+def keep(name: str, rows: Sequence[Mapping[str, object]], by: Sequence[str] = (), folder: Path = RESULTS) -> None:
+    """Write the rows, with the facts beside each, to NAME.csv of the folder in place of the last ones.
+
+    by: columns that say what a row is of: kept rows that differ from all new ones in them stay.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.csv"
     about = facts()
-    with (RESULTS / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*rows[0], *about])
+    columns = [*rows[0], *about]
+    others = _others(path, rows, by) if by and path.is_file() else []
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
         writer.writeheader()
+        writer.writerows(others)
         writer.writerows({**row, **about} for row in rows)
-    print(f"results: benchmarks/results/{name}.csv")
+    print(f"results: {Path(os.path.relpath(path, RESULTS.parents[1])).as_posix()}")
+
+
+def _others(path: Path, rows: Sequence[Mapping[str, object]], by: Sequence[str]) -> list[dict[str, str]]:
+    """Kept rows of other cases than these."""
+    cases = {tuple(str(row[column]) for column in by) for row in rows}
+    with path.open(newline="", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if tuple(row[column] for column in by) not in cases]
 
 
 def show(rows: Sequence[Mapping[str, object]]) -> None:

@@ -1,0 +1,68 @@
+"""The speed benchmarks run as one command, on models of a few units and without peers."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+import torch
+from cases import ATTENTIONS, Options
+from lookback_model import Lookback
+from products import Limit
+from torch.utils.flop_counter import FlopCounterMode
+
+from conftest import BENCHMARKS
+
+MAXOUT = ("paper", "bahdanau")
+
+
+def run(tool, folder, *options):
+    command = [sys.executable, str(BENCHMARKS / tool), "--sizes", "tiny", "--rounds", "2", "--results", str(folder)]
+    done = subprocess.run([*command, *options], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    tables = {}
+    for path in folder.glob("*.csv"):
+        with path.open(encoding="utf-8") as file:
+            tables[path.stem] = list(csv.DictReader(file))
+    return tables
+
+
+@pytest.mark.slow
+def test_train(tmp_path):
+    tables = run("train.py", tmp_path, "--attentions", "bahdanau", "--lengths", "3", "5", "8")
+    rows = tables["train"]
+    systems = ["lookback", "not fused", "plain", "limit"]
+    assert [(int(row["length"]), row["system"]) for row in rows] == [(n, name) for n in (3, 5, 8) for name in systems]
+    for start in range(0, len(rows), len(systems)):
+        ours, not_fused, plain, limit = rows[start : start + len(systems)]
+        assert 0 < float(limit["ms"]) < float(ours["ms"])
+        # one model, one batch, as many steps: how it is computed changes no more than the last digits of the loss
+        assert float(ours["loss"]) == pytest.approx(float(not_fused["loss"]), rel=1e-4)
+        assert float(ours["loss"]) == pytest.approx(float(plain["loss"]), rel=1e-4)
+    assert [row["system"] for row in tables["train_lengths"]] == systems
+
+
+@pytest.mark.slow
+def test_decode(tmp_path):
+    tables = run("decode.py", tmp_path, "--batches", "1", "3", "--beams", "1", "2", "--source", "4", "--steps", "6")
+    ours = [row for row in tables["decode"] if row["system"] == "lookback"]
+    assert [(row["batch"], row["beam"]) for row in ours] == [("1", "1"), ("1", "2"), ("3", "1"), ("3", "2")]
+    assert {row["same_outputs"] for row in ours} == {"1.0"}
+
+
+def added_product(total, left, right, **_):
+    """What the counter does not know: a product that is added in place. In shapes."""
+    return 2 * left[0] * left[1] * right[1]
+
+
+@pytest.mark.parametrize(("sizes", "attention"), [*(("small", attention) for attention in ATTENTIONS), MAXOUT])
+def test_the_limit_is_the_products_of_our_step(sizes, attention):
+    options = Options("lookback", "train", sizes, attention, "float32", "cpu", [0], fast=False)
+    words = torch.randint(4, 100, (2, 8))
+    limit = Limit(options)
+    limit.train(words, words)
+    with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.addmm_: added_product}) as counter:
+        Lookback(options).train(words, words)
+    products = counter.get_flop_counts()["Global"]
+    ours = sum(count for name, count in products.items() if "bmm" not in str(name))  # but for the attention's own
+    assert limit.operations == pytest.approx(ours, rel=0.05)
