@@ -1,11 +1,12 @@
 """The encoder: source words in, a Memory out."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.autograd import Function
 
 from lookback.nn.arguments import check_dropout, check_sizes
 from lookback.nn.memory import Memory, length_mask
@@ -65,7 +66,7 @@ class RecurrentEncoder(nn.Module):
         on the CPU: padding stands after the sentence in either reading order, so no real position ever sees it.
         """
         mask = length_mask(lengths, source.shape[1])
-        backward = _reversal(lengths, source.shape[1])
+        rows = _reversal(lengths, source.shape[1])
         states = self.embedding(source)
         for depth, directions in enumerate(self.layers):
             inputs = self.dropout(states)
@@ -73,7 +74,7 @@ class RecurrentEncoder(nn.Module):
             for recurrence, is_reversed in zip(directions, self.reversals, strict=True):
                 start = inputs.new_zeros(len(inputs), recurrence.state_size)
                 if is_reversed:
-                    outputs.append(_gather(recurrence.unroll(_gather(inputs, backward), start), backward))
+                    outputs.append(_Reversed.apply(recurrence.unroll(_Reversed.apply(inputs, rows), start), rows))
                 else:
                     outputs.append(recurrence.unroll(inputs, start))
             hidden = torch.cat(outputs, dim=-1)
@@ -81,22 +82,35 @@ class RecurrentEncoder(nn.Module):
         states = states * mask.unsqueeze(-1)
 
         by_direction = states.unflatten(-1, (len(self.reversals), -1))
-        rows = torch.arange(len(lengths), device=lengths.device)
+        sentences = torch.arange(len(lengths), device=lengths.device)
         final = [
-            by_direction[:, 0, k] if is_reversed else by_direction[rows, lengths - 1, k]
+            by_direction[:, 0, k] if is_reversed else by_direction[sentences, lengths - 1, k]
             for k, is_reversed in enumerate(self.reversals)
         ]
         return Memory(states, mask, torch.stack(final, dim=1))
 
 
-def _reversal(lengths: Int[Tensor, "batch"], size: int) -> Int[Tensor, "batch {size}"]:
-    """Positions that read each sentence backwards and leave its padding where it is. Its own inverse."""
+def _reversal(lengths: Int[Tensor, "batch"], size: int) -> Int[Tensor, "rows"]:
+    """The rows of (batch · size) that read each sentence backwards and leave its padding where it is.
+
+    Its own inverse.
+    """
     positions = torch.arange(size, device=lengths.device).expand(len(lengths), size)
     mirrored = lengths.unsqueeze(1) - 1 - positions
-    return torch.where(mirrored >= 0, mirrored, positions)
+    first = torch.arange(len(lengths), device=lengths.device).unsqueeze(1) * size
+    return (first + torch.where(mirrored >= 0, mirrored, positions)).flatten()
 
 
-def _gather(
-    values: Float[Tensor, "batch time size"], positions: Int[Tensor, "batch time"]
-) -> Float[Tensor, "batch time size"]:
-    return values.gather(1, positions.unsqueeze(-1).expand_as(values))
+class _Reversed(Function):
+    """Values in the order of ``rows``, an order that is its own inverse: so gradients are gathered, not scattered."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, values: Float[Tensor, "batch time size"], rows: Int[Tensor, "rows"]
+    ) -> Float[Tensor, "batch time size"]:
+        ctx.save_for_backward(rows)
+        return values.flatten(0, 1).index_select(0, rows).view_as(values)
+
+    @staticmethod
+    def backward(ctx: Any, d_values: Float[Tensor, "batch time size"]) -> tuple[Tensor, None]:
+        return _Reversed.apply(d_values, *ctx.saved_tensors), None

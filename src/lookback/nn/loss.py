@@ -68,7 +68,7 @@ class _ProjectedCrossEntropy(Function):
             part = slice(start, start + rows)
             values = buffer[: len(inputs[part])]
             if narrow == wide:
-                torch.addmm(offset, inputs[part], matrix.t(), out=values)
+                torch.mm(inputs[part], matrix.t(), out=values).add_(offset)  # addmm would copy the bias there first
             else:
                 values.copy_(F.linear(inputs[part], matrix, offset))
             right = targets[part].unsqueeze(1)
