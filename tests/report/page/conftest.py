@@ -55,6 +55,7 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
             viewport={"width": width, "height": height}, color_scheme=scheme, offline=True, **options
         )
         contexts.append(context)
+        context.set_default_timeout(120_000)  # ms: a shared machine may be slow
         page = context.new_page()
         page.requests = []
         page.on("request", lambda request: page.requests.append(request.url))
