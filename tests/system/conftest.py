@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
+from typing import Any
 
 import pytest
 
@@ -24,6 +27,10 @@ class Done:
 
 
 Command = Callable[..., Done]
+Start = Callable[..., Any]
+
+SECONDS = 600
+"""How long a command may take, whatever else the machine does: one that hangs is killed, and its test fails."""
 
 
 @pytest.fixture(scope="session")
@@ -55,9 +62,29 @@ def command(environment: dict[str, str], tmp_path: Path) -> Command:
             env={**environment, **more},
             input=data,
             capture_output=True,
-            timeout=600,
+            timeout=SECONDS,
         )
         return Done(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def start(environment: dict[str, str], tmp_path: Path) -> Start:
+    """`with start("translate", "run=DIR", stdin=PIPE) as process:` is a command that goes on while the test does."""
+
+    @contextmanager
+    def run(script: str, *overrides: str, **pipes: Any) -> Iterator[subprocess.Popen[bytes]]:
+        with subprocess.Popen(arguments(script, overrides), cwd=tmp_path, env=environment, **pipes) as process:
+            late: list[str] = []
+            timer = Timer(SECONDS, lambda: (late.append(script), process.kill()))  # the pipes then end
+            timer.start()
+            try:
+                yield process
+            finally:
+                timer.cancel()
+                process.kill()  # nobody waits for what a failed test has left
+                assert not late, f"{script}.py still ran after {SECONDS} seconds"
 
     return run
 
@@ -73,6 +100,7 @@ def trained(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactor
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        timeout=SECONDS,
     )
     assert ended.returncode == 0, ended.stderr
     return directory

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from running import PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, numbers
 TINY = [*TINY_DATA, *TINY_MODEL, *TINY_TRAINING]
 LINES = "the man sees the dog .\n\nhe sleeps .\n"
 
-Command = Callable[..., Any]
+Command = Start = Callable[..., Any]
 
 
 def results(directory: Path) -> dict[str, Any]:
@@ -73,17 +72,13 @@ def test_a_mistake_found_late_is_one_line_too(command: Command, grammar_cache: s
     assert "query_size=10" in status["reason"]
 
 
-def test_two_runs_at_once_have_two_directories(
-    environment: dict[str, str], tmp_path: Path, grammar_cache: str, trained: Path
-) -> None:
-    line = [sys.executable, str(PROJECT / "train.py"), *TINY, grammar_cache]
-    both = [
-        subprocess.Popen(line, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        for _ in range(2)
-    ]
-    for process in both:
-        text = process.communicate(timeout=300)[0].decode()
-        assert process.returncode == 0, text
+def test_two_runs_at_once_have_two_directories(start: Start, tmp_path: Path, grammar_cache: str, trained: Path) -> None:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    line = ("train", *TINY, grammar_cache)
+    with start(*line, **pipes) as one, start(*line, **pipes) as other:
+        for process in (one, other):
+            text = process.communicate()[0].decode()
+            assert process.returncode == 0, text
     first, second = tmp_path.glob("outputs/*/*")
     assert numbers(results(first)) == numbers(results(second))
 
@@ -123,18 +118,15 @@ def test_translate_refuses_what_is_not_utf_8(command: Command, trained: Path) ->
     assert done.err == "error: standard input:2: not UTF-8 at byte 2 of the line\n"
 
 
-def test_translate_answers_a_line_before_the_pipe_closes(environment: dict[str, str], trained: Path) -> None:
-    line = [sys.executable, str(PROJECT / "translate.py"), f"run='{trained}'"]
-    with subprocess.Popen(line, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stdout
+def test_translate_answers_a_line_before_the_pipe_closes(start: Start, trained: Path) -> None:
+    with start("translate", f"run='{trained}'", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         for text in (b"he sleeps .\n", b"\n", b"the dog .\n"):
             process.stdin.write(text)
             process.stdin.flush()
             assert process.stdout.readline().endswith(b"\n")
         process.stdin.close()
         assert process.stdout.read() == b""
-    assert process.returncode == 0
+        assert process.wait() == 0
 
 
 def test_align_prints_links_and_scores_them_apart(command: Command, trained: Path, tmp_path: Path) -> None:
@@ -160,27 +152,19 @@ def test_other_commands_help_without_torch(command: Command, script: str) -> Non
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes close otherwise on Windows")
-def test_translate_ends_quietly_when_nobody_reads_on(environment: dict[str, str], trained: Path) -> None:
+def test_translate_ends_quietly_when_nobody_reads_on(start: Start, trained: Path) -> None:
     """As in `yes | python translate.py run=DIR | head -1`: the input has no end."""
-    line = [sys.executable, str(PROJECT / "translate.py"), f"run='{trained}'", "batch_size=4"]
     with subprocess.Popen(["yes", "he sleeps ."], stdout=subprocess.PIPE) as yes:
-        process = subprocess.Popen(
-            line, env=environment, stdin=yes.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        assert process.stdout
-        assert process.stderr
-        assert process.stdout.readline()
-        process.stdout.close()
-        errors = process.stderr.read()
-        process.stderr.close()
-        assert process.wait(timeout=60) == 1
+        pipes = {"stdin": yes.stdout, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with start("translate", f"run='{trained}'", "batch_size=4", **pipes) as process:
+            assert process.stdout.readline()
+            process.stdout.close()
+            assert process.stderr.read() == b""
+            assert process.wait() == 1
         yes.kill()
-    assert errors == b""
 
 
-def test_a_killed_run_goes_on_with_resume(
-    command: Command, environment: dict[str, str], tmp_path: Path, grammar_cache: str
-) -> None:
+def test_a_killed_run_goes_on_with_resume(command: Command, tmp_path: Path, grammar_cache: str) -> None:
     options = [*TINY, grammar_cache, "trainer.max_epochs=3", "encoder.dropout=0.2"]
     whole = command("train", *options, "hydra.run.dir=whole")
     assert whole.status == 0, whole.err

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,22 @@ def composed(*overrides: str) -> DictConfig:
 
 
 @pytest.fixture
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without a key, and on which whoever opens a connection or asks a question fails."""
+def no_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine without a key and without a network, on which whoever opens a connection or asks a question fails."""
     for name in [name for name in os.environ if name.startswith("WANDB")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("NETRC", "/nowhere/netrc")
     monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("prompted"))
-    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("connected"))
+    wanted = []
+
+    def refuse(_: socket.socket, address: Any) -> None:
+        # an error that any thread survives: W&B's own would be dead after pytest.fail, and who asks it wait for ever
+        wanted.append(address)
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    yield
+    assert not wanted
 
 
 @pytest.fixture
@@ -85,8 +95,8 @@ def test_every_panel_reads_what_a_run_logs(
     run(tmp_path, grammar_cache, "logger=wandb")
     (written,) = (tmp_path / "wandb").glob("offline-run-*")
     command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(written)]
-    lines = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout.splitlines()
-    records = [json.loads(line) for line in lines]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, timeout=120)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
     logged = {key for record in records if record["type"] == "history" for key in record["history"]["item"]}
     logged |= {key for record in records if record["type"] == "summary" for key in record["summary"]["update"]}
     logged |= {key.removesuffix("._type") for key in logged}
@@ -200,6 +210,6 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         f"import sys, runpy; sys.argv = [{script!r}, '--help']\ntry: runpy.run_path({script!r}, run_name='__main__')\n"
     )
     code += "except SystemExit: pass\nprint('LOADED', *sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
     assert "attentions" in said
     assert not {"torch", "lightning", "wandb", "altair", "wandb_workspaces"} & set(said.rpartition("LOADED")[2].split())

@@ -25,8 +25,8 @@ def offline_runs(directory: Path) -> list[Path]:
 def records(run_directory: Path) -> list[dict[str, Any]]:
     """What `wandb leet inspect` reads in a run's file."""
     command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(run_directory)]
-    output = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout
-    return [json.loads(line) for line in output.splitlines()]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, timeout=120)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def of(kind: str, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
