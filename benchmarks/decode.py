@@ -8,7 +8,8 @@ steps: the end mark is ruled out, by its bias in ours and by the least length in
 turns and the limit are those of train.py. Ours keeps the alignments and so does JoeyNMT's greedy search; JoeyNMT's beam
 search has none to give for a recurrent model, and OpenNMT-py's search fails where it is asked to keep them.
 
-`same_outputs` is the share of our sentences whose words are those of our plain decoder in float32.
+`same_outputs` is the share of sentences whose words are those of a textbook's search (peers/plain_search.py) by the
+same model in float32.
 """
 
 import argparse

@@ -48,7 +48,8 @@ class Options:
     task: train or decode.
     precision: float32, medium (`torch.set_float32_matmul_precision`) or bfloat16 (autocast). Peers run in float32.
     cores: that the process may use, a thread each.
-    fast, fused: of lookback alone: its decoder's fast path, Adam's fused kernel. The peers' Adam is torch's default.
+    fast: of lookback alone: the decoder's fast path in training, its own search in decoding; else the plain ones.
+    fused: of lookback alone: Adam's fused kernel; else torch's default, as for the peers.
     """
 
     system: str

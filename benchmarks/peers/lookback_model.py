@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 
 import torch
 from cases import EOS, SIZES, Options, Sizes
+from plain_search import plain_search
 from torch import Tensor
 
 from lookback.nn import (
@@ -21,7 +22,7 @@ from lookback.search import BeamSearch, GreedySearch
 
 class Lookback:
     def __init__(self, options: Options) -> None:
-        self.device, self.precision = options.device, options.precision
+        self.device, self.precision, self.fast = options.device, options.precision, options.fast
         if options.precision == "medium":
             torch.set_float32_matmul_precision("medium")
         self.model = _model(SIZES[options.sizes], options.attention, options.fast).to(options.device)
@@ -41,6 +42,8 @@ class Lookback:
         return loss.item()
 
     def search(self, source: Tensor, beam_size: int, steps: int) -> list[list[int]]:
+        if not self.fast:
+            return plain_search(self.model, source, _lengths(source), beam_size, steps)
         search = GreedySearch(0.0, steps) if beam_size == 1 else BeamSearch(beam_size, 1, 0.0, steps)
         with self._autocast():
             found = search(self.model, source, _lengths(source))

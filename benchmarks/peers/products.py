@@ -21,7 +21,7 @@ class Limit:
         self.encoder = self.sizes.decoder // 2 if self.kind == "dot" else self.sizes.encoder
         self.type = torch.float32 if options.precision == "float32" else torch.bfloat16
         self.device = options.device
-        self.operands: dict[tuple[int, int, int], tuple[Tensor, Tensor, Tensor]] = {}
+        self.operands: dict[tuple[int, int, int], tuple[Tensor, ...]] = {}
         self.operations = 0
 
     def train(self, source: Tensor, target: Tensor) -> float:

@@ -18,6 +18,7 @@ import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from cases import BOS, EOS, FIRST_WORD, SIZES, Options
@@ -29,6 +30,16 @@ SYSTEMS = {
     "opennmt": ("opennmt_model", "OpenNMT"),
     "limit": ("products", "Limit"),
 }
+
+
+class System(Protocol):
+    """What an adapter gives, from its options; source (batch, source), target (batch, target + 1)."""
+
+    def train(self, source: Tensor, target: Tensor) -> float:
+        """One step; nats a target token."""
+
+    def search(self, source: Tensor, beam_size: int, steps: int) -> list[list[int]]:
+        """``steps`` words a sentence; a beam of 1 is greedy search."""
 
 
 def main() -> None:
@@ -52,7 +63,7 @@ def main() -> None:
         print(json.dumps({**answer, "peak_mib": memory.peak()}), file=answers, flush=True)
 
 
-def _call(system: object, options: Options, question: dict) -> dict:
+def _call(system: System, options: Options, question: dict) -> dict:
     source, target = _words(options, question)
     _wait_for(options.device)
     start, cpu = time.perf_counter(), time.process_time()
