@@ -103,12 +103,11 @@ def _title(about: Logged, measure: str, known: dict[str, list[Run]], curves: dic
     counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
     drawn = "one seed" if seeds[-1] == 1 else f"{counted} seeds: thin lines, their mean thick"
     data = f"data {results['data']} · " if results else ""
-    subtitle = [
-        f"{data}{drawn} · beside each name: the last value",
-        f"a line has at most {POINTS} of the logged points",
-    ]
+    subtitle = [f"{data}{drawn} · beside each name: the last value"]
+    if any(len(curve) > POINTS for of in curves.values() for curve in of):
+        subtitle.append(f"a line has at most {POINTS} of the logged points")
     if about.column.startswith("attention/"):
-        subtitle[-1] += " · attention is a soft alignment, not an explanation"
+        subtitle.append("attention is a soft alignment, not an explanation")
     if measure == "bleu" and results:
         subtitle.append(results["signature"])
     return alt.TitleParams(text=f"{about.title} while training", subtitle=subtitle)

@@ -139,6 +139,17 @@ def test_the_theme_is_the_systems_until_the_reader_chooses(report, open_page):
     assert line.evaluate(stroke) == before
 
 
+def test_on_paper_the_page_is_light_and_has_what_was_shown(report, open_page):
+    page = open_page(report, dark=True)
+    figure(page, "length")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("[data-figure=length] svg").is_visible()
+    assert page.locator(".runs").is_visible()
+    for hidden in (".bar", ".choices", "#sentences-section-1", "#alignments-section-1"):
+        assert not page.locator(hidden).first.is_visible(), hidden
+
+
 @pytest.mark.parametrize("width", [320, 375, 768, 1280, 3840])
 def test_no_width_scrolls_sideways(report, open_page, width):
     page = open_page(report, width=width, height=800)

@@ -130,16 +130,16 @@ def test_the_most_different_come_first_and_the_next_page_goes_on(report, report_
     gap = np.abs(np.rint(10 * scores(best)) - np.rint(10 * scores(none)))
     expected = np.argsort(-gap, kind="stable").tolist()
     page = opened(open_page, report)
-    assert shown(page) == expected[:10]
-    assert page.locator("[data-sentences] [data-count]").inner_text() == f"1–10 of {len(gap)} sentences"
+    assert shown(page) == expected[:5]
+    assert page.locator("[data-sentences] [data-count]").inner_text() == f"1–5 of {len(gap)} sentences"
     assert page.locator("[data-previous]").first.is_disabled()
     page.locator("[data-next]").first.press("Enter")
-    assert shown(page) == expected[10:20]
+    assert shown(page) == expected[5:10]
     page.locator("[data-next]").last.click()
     page.locator("[data-previous]").last.click()
-    assert shown(page) == expected[10:20]
+    assert shown(page) == expected[5:10]
     page.get_by_label("Sort by").select_option("order of the test set")
-    assert shown(page) == list(range(10))
+    assert shown(page) == list(range(5))
 
 
 def test_a_length_other_systems_and_a_search_are_chosen(report, report_runs, open_page):
@@ -148,7 +148,7 @@ def test_a_length_other_systems_and_a_search_are_chosen(report, report_runs, ope
         prediction.source_length for prediction in read_predictions(report_runs[0] / "test" / "predictions.jsonl")
     ]
     page.locator("#sentences-section-1 [data-bucket]").select_option("21-30 words")
-    assert page.locator("[data-sentences] [data-count]").inner_text() == "1–10 of 60 sentences"
+    assert page.locator("[data-sentences] [data-count]").inner_text() == "1–5 of 60 sentences"
     assert all(21 <= lengths[row] <= 30 for row in shown(page))
 
     page.locator("[data-sentences] [data-first]").select_option("dot · seed 2")

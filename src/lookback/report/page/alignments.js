@@ -3,7 +3,7 @@
 const END = "end";
 const ZERO = "0".charCodeAt(0);
 const STEP = 650; // milliseconds of a moment when played
-const [SMALLEST, LARGEST] = [14, 26]; // pixels of a cell's side
+const [SMALLEST, LARGEST] = [14, 30]; // of a cell's side, in pixels where the page's type has 16
 const SVG = "http://www.w3.org/2000/svg";
 const SHADES = [[255, 255, 255], [198, 219, 239], [107, 174, 214], [33, 113, 181], [8, 48, 107]];
 const COLORS = new Uint32Array(
@@ -42,6 +42,7 @@ async function view(viewer) {
 
   const labels = [...new Set(data.sentences.map((each) => each.bucket))];
   bucket.append(...labels.map((label) => option(label, `${label} words`)));
+  bucket.value = labels.at(1) ?? labels[0]; // the shortest sentences have little to show
   bucket.addEventListener("change", offer);
   chosen.addEventListener("change", () => show(Number(chosen.value)));
   slider.addEventListener("input", () => {
@@ -217,7 +218,8 @@ function panel(place, data, { choose, point }) {
   function fit() {
     if (!columns) return;
     const room = heat.clientWidth - left.offsetWidth - 2;
-    const side = Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / columns)));
+    const scale = parseFloat(getComputedStyle(root).fontSize) / 16;
+    const side = Math.max(SMALLEST * scale, Math.min(LARGEST * scale, Math.floor(room / columns)));
     heat.style.setProperty("--side", `${side}px`);
     heat.style.setProperty("--columns", columns);
     heat.style.setProperty("--rows", rows);

@@ -1,5 +1,5 @@
 // The sentence browser: what two systems wrote, a page of sentences at a time, with the differences to the reference.
-const PAGE = 10;
+const PAGE = 5; // a phone is some two screens long for each
 const ORDERS = {
   differ: ["largest difference", (one, other) => Math.abs(one - other)],
   first: ["first system better", (one, other) => one - other],
