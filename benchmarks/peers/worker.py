@@ -68,7 +68,7 @@ def _call(system: System, options: Options, question: dict) -> dict:
     _wait_for(options.device)
     start, cpu = time.perf_counter(), time.process_time()
     if options.task == "train":
-        result = {"loss": system.train(source, target)}
+        result: dict[str, object] = {"loss": system.train(source, target)}
     else:
         result = {"outputs": system.search(source, question["beam"], question["target"])}
     _wait_for(options.device)
