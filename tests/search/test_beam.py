@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lookback.nn import Seq2Seq
 from lookback.search import BeamSearch, GreedySearch, Hypothesis, force
-from lookback.search.beam import _History
+from lookback.search.translating import Translating
 from lookback.symbols import BOS, EOS, PAD, UNK
 from same import assert_same
 from toy import ATTENTIONS, VOCABULARY, Architecture, architectures, sentences, source_batch, target_batch
@@ -99,14 +99,15 @@ def test_neighbours_padding_and_order_change_no_hypothesis(architecture, seed, b
 def crossings(model: Seq2Seq, source: torch.Tensor, lengths: torch.Tensor, beam_size: int) -> int:
     """In how many slots of the search a hypothesis moved there from another slot."""
     moved = []
-    extend = _History.extend
+    go_on = Translating.go_on
 
-    def spy(history: _History, origin: torch.Tensor, words: torch.Tensor, weights: torch.Tensor) -> None:
-        moved.append(int((origin != torch.arange(origin.shape[1])).sum()) if weights.shape[1] > 1 else 0)
-        extend(history, origin, words, weights)
+    def spy(translating: Translating, origin: torch.Tensor, words: torch.Tensor) -> None:
+        if translating.words.shape[1] > 1:
+            moved.append(int((origin != torch.arange(origin.shape[1])).sum()))
+        go_on(translating, origin, words)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_History, "extend", spy)
+        patch.setattr(Translating, "go_on", spy)
         BeamSearch(beam_size, **RULE)(model, source, lengths)
     return sum(moved)
 

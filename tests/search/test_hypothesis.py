@@ -1,12 +1,8 @@
-import math
-
 import pytest
 import torch
 
 from lookback.search import Hypothesis, LengthRule
-from lookback.search.hypothesis import best_first, next_log_probabilities
-from lookback.symbols import BOS, PAD
-from toy import Architecture
+from lookback.search.hypothesis import best_first
 
 
 def hypothesis(score: float, truncated: bool = False, tokens: int = 1, source: int = 3) -> Hypothesis:
@@ -42,20 +38,3 @@ def test_complete_translations_stand_before_truncated_ones_then_the_better_score
     a, b, c, d = hypothesis(-2.0), hypothesis(-1.0), hypothesis(-0.1, truncated=True), hypothesis(-0.2, truncated=True)
     assert best_first([d, c, a, b], 4) == [b, a, c, d]
     assert best_first([d, c, a, b], 1) == [b]
-
-
-def test_padding_and_the_start_mark_are_never_chosen_and_the_rest_is_the_models():
-    model = Architecture().build()
-    vectors = torch.randn(2, 3, 6).double()
-    with torch.no_grad():
-        scores = next_log_probabilities(model, vectors)
-        expected = torch.log_softmax(model.decoder.logits(vectors), dim=-1)
-    assert (scores[..., [PAD, BOS]] == -math.inf).all()
-    rest = [word for word in range(11) if word not in (PAD, BOS)]
-    assert torch.equal(scores[..., rest], expected[..., rest])
-
-
-def test_a_half_precision_model_gives_float32_scores():
-    model = Architecture().build(dtype=torch.bfloat16)
-    with torch.no_grad():
-        assert next_log_probabilities(model, torch.randn(2, 6).bfloat16()).dtype == torch.float32

@@ -1,14 +1,16 @@
 """Beam search."""
 
 import math
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from lookback.nn import Seq2Seq
-from lookback.search.hypothesis import Hypothesis, LengthRule, best_first, next_log_probabilities
-from lookback.symbols import BOS, EOS
+from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
+from lookback.search.translating import Translating
+from lookback.symbols import EOS
 
 
 class BeamSearch:
@@ -39,87 +41,94 @@ class BeamSearch:
     def __call__(
         self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
-        memory = model.encoder(source, lengths)
-        reader = model.decoder.attention.over(memory)
         limits = self.rule.limits(lengths)
-        history = _History(lengths.tolist(), self.rule)
-        unfinished = set(range(len(source)))
-
-        state = model.decoder.start(memory)
-        words = torch.full((len(source), 1), BOS, device=source.device)
-        totals = torch.zeros(words.shape, dtype=memory.states.dtype, device=source.device)
+        translating = Translating(model, source, lengths)
+        limit = torch.tensor(limits, device=source.device)
+        finished = torch.zeros_like(limit)
+        totals = torch.zeros(len(limits), 1, device=source.device)
         for step in range(max(limits)):
-            state, vectors, weights = model.decoder.step(state, words, reader)
-            scores = next_log_probabilities(model, vectors)
-            vocabulary = scores.shape[-1]
-            candidates = (totals.unsqueeze(-1) + scores).flatten(1)
+            next_words, weights = translating.step()
             # at most one end mark a beginning: twice the beam always holds a full beam of continuing candidates
-            best, flat = candidates.topk(min(2 * self.beam_size, candidates.shape[1]))
-            origin, word = flat // vocabulary, flat % vocabulary
+            best, origin, words = next_words.best(totals, 2 * self.beam_size)
+            is_end = words == EOS
+            totals, kept = best.masked_fill(is_end, -math.inf).topk(self.beam_size)
+            # the first step has one beginning to look from, where the others have a beam
+            translating.record(best, origin, words, kept, weights.expand(-1, self.beam_size, -1))
+            translating.go_on(origin.gather(1, kept), words.gather(1, kept))
 
-            is_end = (word == EOS) & (best > -math.inf)
-            for b, k in is_end[:, : self.beam_size].nonzero().tolist():
-                if b in unfinished and step < limits[b]:
-                    history.finish(b, step, int(origin[b, k]), float(best[b, k]))
+            finished = finished + (is_end & (best > -math.inf))[:, : self.beam_size].sum(1)
+            rows = translating.leave((finished >= self.beam_size) | (step + 1 >= limit))
+            if rows is not None:
+                if len(rows) == 0:
+                    break
+                totals, finished, limit = totals[rows], finished[rows], limit[rows]
 
-            keep = is_end.long().argsort(dim=1, stable=True)[:, : self.beam_size]
-            totals = best.gather(1, keep).masked_fill(is_end.gather(1, keep), -math.inf)
-            origin, words = origin.gather(1, keep), word.gather(1, keep)
-            state = state.reorder(origin)
-            history.extend(origin, words, weights)
-            for b in list(unfinished):
-                if len(history.finished[b]) >= self.beam_size:
-                    unfinished.discard(b)
-                elif step + 1 >= limits[b]:
-                    history.truncate(b, step, totals[b].tolist(), self.beam_size)
-                    unfinished.discard(b)
-            if not unfinished:
-                break
-        return [best_first(hypotheses, self.n_best) for hypotheses in history.hypotheses()]
+        records = zip(*translating.recorded(), strict=True)
+        return [
+            _Steps(*(values[:limit] for values in record)).hypotheses(self.beam_size, self.n_best, length, self.rule)
+            for record, limit, length in zip(records, limits, lengths.tolist(), strict=True)
+        ]
 
 
-class _History:
-    """Back-pointers of a search: a word and its origin a slot and step, so that searching copies no token lists."""
+@dataclass(frozen=True)
+class _End:
+    """A translation that ends with step ``step``: by an end mark behind slot ``slot`` of the beam before it, or, if
+    ``truncated``, as it stands in slot ``slot`` after it.
+    """
 
-    def __init__(self, lengths: list[int], rule: LengthRule) -> None:
-        self.lengths = lengths
-        self.rule = rule
-        self.steps: list[tuple[Tensor, Tensor, Tensor]] = []
-        # (step of the last token, its slot before that step, log-probability, words if truncated) a translation
-        self.finished: list[list[tuple[int, int, float, bool]]] = [[] for _ in lengths]
+    step: int
+    slot: int
+    log_probability: float
+    score: float
+    truncated: bool
 
-    def extend(self, origin: Int[Tensor, "batch n"], words: Int[Tensor, "batch n"], weights: Tensor) -> None:
-        """Slot k is now the former slot ``origin[k]`` plus ``words[k]``; ``weights`` are by the former slots."""
-        self.steps.append((origin, words, weights))
 
-    def finish(self, sentence: int, step: int, slot: int, log_probability: float) -> None:
-        """The end mark follows slot ``slot`` of the step before ``step``."""
-        self.finished[sentence].append((step, slot, log_probability, False))
+@dataclass(frozen=True)
+class _Steps:
+    """What a search did for one sentence, a row a step: back-pointers, so that searching copies no token lists.
 
-    def truncate(self, sentence: int, step: int, log_probabilities: list[float], beam_size: int) -> None:
-        """Fill the beam with the best unfinished translations, as they stand after ``step``."""
-        for slot, log_probability in enumerate(log_probabilities):
-            if len(self.finished[sentence]) < beam_size and log_probability > -math.inf:
-                self.finished[sentence].append((step, slot, log_probability, True))
+    best, origins, words: its candidates, best first: the log-probability of each, the slot of the beam that it extends,
+        and the word by which it does.
+    kept: the candidates that are the beam's slots after the step.
+    weights: where each slot of the beam before the step looked.
+    """
 
-    def hypotheses(self) -> list[list[Hypothesis]]:
-        """All translations of each sentence, in the order in which they were finished."""
-        origins = [origin.tolist() for origin, _, _ in self.steps]
-        words = [word.tolist() for _, word, _ in self.steps]
-        weights = [weight.cpu() for _, _, weight in self.steps]
-        results = []
-        for b, ends in enumerate(self.finished):
-            hypotheses = []
-            for last, slot, log_probability, truncated in ends:
-                tokens, rows = [], []
-                if not truncated:
-                    rows.append(weights[last][b, slot])
-                for step in range(last if truncated else last - 1, -1, -1):
-                    tokens.append(words[step][b][slot])
-                    slot = origins[step][b][slot]
-                    rows.append(weights[step][b, slot])
-                alignment = torch.stack(rows[::-1])[:, : self.lengths[b]]
-                score = self.rule.score(log_probability, len(rows))
-                hypotheses.append(Hypothesis(tokens[::-1], log_probability, score, alignment, truncated))
-            results.append(hypotheses)
-        return results
+    best: Float[Tensor, "steps candidates"]
+    origins: Int[Tensor, "steps candidates"]
+    words: Int[Tensor, "steps candidates"]
+    kept: Int[Tensor, "steps beam"]
+    weights: Float[Tensor, "steps beam source"]
+
+    def hypotheses(self, beam_size: int, n_best: int, length: int, rule: LengthRule) -> list[Hypothesis]:
+        """The best translations of the sentence, which has ``length`` tokens; only these are put together."""
+        words, origins = self.words.gather(1, self.kept).tolist(), self.origins.gather(1, self.kept).tolist()
+        hypotheses = []
+        for end in best_first(self._ends(beam_size, rule), n_best):
+            # the slots that it passed through, last first: slots[i] is where it stood before step end.step - i
+            slot, tokens, slots = end.slot, [], []
+            if not end.truncated:
+                slots.append(slot)
+            for step in range(end.step if end.truncated else end.step - 1, -1, -1):
+                tokens.append(words[step][slot])
+                slot = origins[step][slot]
+                slots.append(slot)
+            alignment = self.weights[torch.arange(end.step + 1), torch.tensor(slots[::-1]), :length]
+            hypotheses.append(Hypothesis(tokens[::-1], end.log_probability, end.score, alignment, end.truncated))
+        return hypotheses
+
+    def _ends(self, beam_size: int, rule: LengthRule) -> list[_End]:
+        """All translations that were finished; and, if that is no full beam, the best unfinished ones at the limit."""
+        is_end = (self.words == EOS) & (self.best > -math.inf)
+        ends: list[_End] = []
+        for step, candidate in is_end[:, :beam_size].nonzero().tolist():
+            if len(ends) >= beam_size and step > ends[-1].step:
+                return ends
+            log_probability = float(self.best[step, candidate])
+            score = rule.score(log_probability, step + 1)
+            ends.append(_End(step, int(self.origins[step, candidate]), log_probability, score, truncated=False))
+        last = len(self.best) - 1
+        unfinished = self.best[last].masked_fill(self.words[last] == EOS, -math.inf)[self.kept[last]]
+        for slot, log_probability in enumerate(unfinished.tolist()):
+            if len(ends) < beam_size and log_probability > -math.inf:
+                ends.append(_End(last, slot, log_probability, rule.score(log_probability, last + 1), truncated=True))
+        return ends

@@ -3,13 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from lookback.nn import Seq2Seq
-from lookback.symbols import BOS, PAD
 
 
 @dataclass(frozen=True)
@@ -80,15 +79,19 @@ class LengthRule:
         return log_probability / length**self.length_normalization
 
 
-def next_log_probabilities(
-    model: Seq2Seq, vectors: Float[Tensor, "*batch readout"]
-) -> Float[Tensor, "*batch vocabulary"]:
-    """log p of each next word. Padding and the start mark are never chosen; the rest stays as the model gives it."""
-    log_probabilities = model.decoder.log_probabilities(vectors)
-    log_probabilities[..., [PAD, BOS]] = -math.inf
-    return log_probabilities
+@runtime_checkable
+class Ranked(Protocol):
+    """What has a rank among the hypotheses of a sentence."""
+
+    @property
+    def truncated(self) -> bool: ...
+    @property
+    def score(self) -> float: ...
 
 
-def best_first(hypotheses: Sequence[Hypothesis], n_best: int) -> list[Hypothesis]:
+RankedType = TypeVar("RankedType", bound=Ranked)
+
+
+def best_first(hypotheses: Sequence[RankedType], n_best: int) -> list[RankedType]:
     """Complete translations before truncated ones, then by score."""
     return sorted(hypotheses, key=lambda hypothesis: (hypothesis.truncated, -hypothesis.score))[:n_best]

@@ -5,15 +5,17 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from lookback.nn import Seq2Seq
-from lookback.search.hypothesis import Hypothesis, LengthRule, best_first, next_log_probabilities
-from lookback.symbols import BOS, EOS
+from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
+from lookback.search.next_words import NextWords
+from lookback.search.translating import Translating
+from lookback.symbols import EOS
 
-Choose = Callable[[Tensor, int], Tensor]
-"""log-probabilities (batch, n, vocabulary) at a step, and the step's number → chosen words (batch, n)."""
+Choose = Callable[[NextWords, Tensor, int], Tensor]
+"""the next words of some sentences, the sentences' numbers, and the step's number → chosen words (sentences, n)."""
 
 
 class GreedySearch:
@@ -27,7 +29,10 @@ class GreedySearch:
     def __call__(
         self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
-        return follow_paths(model, source, lengths, self.n_best, lambda scores, step: scores.argmax(-1), self.rule)
+        def likeliest(next_words: NextWords, sentences: Tensor, step: int) -> Int[Tensor, "sentences n"]:
+            return next_words.likeliest()
+
+        return follow_paths(model, source, lengths, self.n_best, likeliest, self.rule)
 
 
 class SamplingSearch:
@@ -73,11 +78,11 @@ class SamplingSearch:
             )
         ).to(source.device)
 
-        def draw(scores: Float[Tensor, "batch n vocabulary"], step: int) -> Int[Tensor, "batch n"]:
+        def draw(next_words: NextWords, sentences: Tensor, step: int) -> Int[Tensor, "sentences n"]:
             # inverse of the cumulative distribution, at one uniform number a path
-            cumulative = torch.softmax(scores.double() / self.temperature, dim=-1).cumsum(-1)
-            threshold = uniform[:, step].unsqueeze(-1) * cumulative[..., -1:]
-            return torch.searchsorted(cumulative, threshold, right=True).squeeze(-1).clamp(max=scores.shape[-1] - 1)
+            cumulative = torch.softmax(next_words.logits().double() / self.temperature, dim=-1).cumsum(-1)
+            threshold = uniform[sentences, step].unsqueeze(-1) * cumulative[..., -1:]
+            return torch.searchsorted(cumulative, threshold, right=True).squeeze(-1).clamp(max=cumulative.shape[-1] - 1)
 
         return follow_paths(model, source, lengths, self.samples, draw, self.rule)
 
@@ -91,43 +96,37 @@ def follow_paths(
     rule: LengthRule,
 ) -> list[list[Hypothesis]]:
     """Extend ``n`` independent paths a sentence word by word until each has its end mark or its limit."""
-    memory = model.encoder(source, lengths)
-    reader = model.decoder.attention.over(memory)
     limits = rule.limits(lengths)
-    limit = torch.tensor(limits, device=source.device).unsqueeze(1)
-    state = model.decoder.start(memory)
-    state = state.reorder(torch.zeros(len(source), n, dtype=torch.long, device=source.device))
-    words = torch.full((len(source), n), BOS, device=source.device)
-    running = torch.ones_like(words, dtype=torch.bool)
-    chosen_words, chosen_scores, weights = [], [], []
+    translating = Translating(model, source, lengths, n)
+    limit = torch.tensor(limits, device=source.device)
+    running = torch.ones_like(translating.words, dtype=torch.bool)
     for step in range(max(limits)):
-        state, vectors, looked = model.decoder.step(state, words, reader)
-        scores = next_log_probabilities(model, vectors)
-        words = choose(scores, step)
-        chosen_words.append(words)
-        chosen_scores.append(scores.gather(-1, words.unsqueeze(-1)).squeeze(-1))
-        weights.append(looked)
-        running = running & (words != EOS) & (step + 1 < limit)
-        if not running.any():
-            break
+        next_words, weights = translating.step()
+        words = choose(next_words, translating.sentences, step)
+        translating.record(words, next_words.log_probabilities(words), weights)
+        translating.words = words
+        running = running & (words != EOS)
+        rows = translating.leave(~running.any(1) | (step + 1 >= limit))
+        if rows is not None:
+            if len(rows) == 0:
+                break
+            running, limit = running[rows], limit[rows]
 
-    all_words = torch.stack(chosen_words, dim=-1).tolist()
-    all_scores = torch.stack(chosen_scores, dim=-1).double().cpu()
-    all_weights = torch.stack(weights, dim=2).cpu()
+    all_words, all_scores, all_weights = translating.recorded()
     results = []
     for b, length in enumerate(lengths.tolist()):
         paths = []
         for k in range(n):
-            tokens = all_words[b][k][: limits[b]]
+            tokens = all_words[b, : limits[b], k].tolist()
             truncated = EOS not in tokens
             size = len(tokens) if truncated else tokens.index(EOS) + 1
-            log_probability = float(all_scores[b, k, :size].sum())
+            log_probability = float(all_scores[b, :size, k].double().sum())
             paths.append(
                 Hypothesis(
                     tokens if truncated else tokens[: size - 1],
                     log_probability,
                     rule.score(log_probability, size),
-                    all_weights[b, k, :size, :length],
+                    all_weights[b, :size, k, :length],
                     truncated,
                 )
             )
