@@ -56,6 +56,7 @@ def test_a_run_directory_holds_what_the_design_says(finished: Path) -> None:
         "length_curve.svg",
         "length_curve.vl.json",
         "metrics.csv",
+        "report.html",
         "status.json",
         "test/alignments.npz",
         "test/predictions.jsonl",
@@ -66,6 +67,8 @@ def test_a_run_directory_holds_what_the_design_says(finished: Path) -> None:
     }
     assert {path.relative_to(finished).as_posix() for path in finished.rglob("*") if path.is_file()} == expected
     assert json.loads((finished / "status.json").read_text())["status"] == "finished"
+    bleu = json.loads((finished / "test" / "results.json").read_text())["bleu"]
+    assert f"bahdanau scores {bleu:.1f} BLEU." in (finished / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_checkpoint_is_tensors_and_plain_containers(finished: Path, grammar_cache: str) -> None:

@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 
 from lookback.data import Tokenizer, TranslationData
 from lookback.errors import InputError
-from lookback.report import Run, length_chart, save_chart
+from lookback.report import Run, length_chart, save_chart, write_report
 from lookback.search import LengthRule
 from lookback.training.alignment_snapshots import AlignmentSnapshots
 from lookback.training.build import build_data, build_module, plain, rehearse
@@ -125,9 +125,10 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
         if isinstance(logger, WandbLogger):
             log_test(logger, finished)
     save_chart(length_chart([finished]), run.path, "length_curve")
+    write_report([finished], run.path / "report.html")
     print_results(record)
     print(f"training: {line(record['cost'])}")
-    print(f"results: {run.path} (the curve: length_curve.svg)", flush=True)
+    print(f"results: {run.path} (the page: report.html, the curve: length_curve.svg)", flush=True)
     return record
 
 
