@@ -23,7 +23,7 @@ sizes: `small` has embeddings of 256, an encoder of 256 in each direction, atten
 have no maxout: in `paper` their vector before the vocabulary is of 1000, twice ours; `paper-attentional` gives ours the
 same.
 systems: `lookback` is ours as it trains by default; `not fused` is it with torch's plain Adam, which the peers use too;
-`plain` is it without the decoder's fast path; `limit` is the matrix products of our step and nothing else
+`plain` is it without the decoder's fast path, where it has one; `limit` is the matrix products of our step and nothing else
 (peers/products.py). Ours and the limit are in the given precision, the peers always in float32.
 differences: our bahdanau attends before the update and feeds the context, the peers' attends after it and feeds the
 attention vector. OpenNMT-py's encoder has half the width (its directions share one size), and ours too for `dot`, which
@@ -43,6 +43,8 @@ from cases import ATTENTIONS  # isort: skip (in the folder that side_by_side add
 
 CASE = ("sizes", "attention", "length", "precision", "device", "threads")
 """What a measurement is of."""
+LOOPS = ("bahdanau", "general-feeding", "dot-feeding")
+"""Attentions whose context the decoder waits for: only there has it a fast path."""
 
 
 def main() -> None:
@@ -110,7 +112,8 @@ def _systems(arguments: argparse.Namespace, attention: str, threads: int) -> Ite
 
     yield "lookback", sys.executable, options("lookback")
     yield "not fused", sys.executable, options("lookback", fused=False)
-    yield "plain", sys.executable, options("lookback", fast=False)
+    if attention in LOOPS:
+        yield "plain", sys.executable, options("lookback", fast=False)
     for peer, python in interpreters(arguments, attention).items():
         yield peer, python, options(peer)
     yield LIMIT, sys.executable, options(LIMIT)
