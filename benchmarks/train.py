@@ -23,8 +23,8 @@ sizes: `small` has embeddings of 256, an encoder of 256 in each direction, atten
 have no maxout: in `paper` their vector before the vocabulary is of 1000, twice ours; `paper-attentional` gives ours the
 same.
 systems: `lookback` is ours as it trains by default; `not fused` is it with torch's plain Adam, which the peers use too;
-`plain` is it without the decoder's fast path, where it has one; `limit` is the matrix products of our step and nothing else
-(peers/products.py). Ours and the limit are in the given precision, the peers always in float32.
+`plain` is it without the decoder's fast path, where it has one; `limit` is the matrix products of our step and nothing
+else (peers/products.py). Ours and the limit are in the given precision, the peers always in float32.
 differences: our bahdanau attends before the update and feeds the context, the peers' attends after it and feeds the
 attention vector. OpenNMT-py's encoder has half the width (its directions share one size), and ours too for `dot`, which
 compares states of equal size. Ours keeps its readout for `none`, where OpenNMT-py has none.
