@@ -151,8 +151,8 @@ def brief(row: Mapping[str, object], case: Sequence[str]) -> dict[str, object]:
     return {
         **{name: row[name] for name in case},
         "system": row["system"],
-        "ms": row["ms"],
-        "quartiles": f"{row['ms_lower']}–{row['ms_upper']}",
+        "ms": f"{row['ms']:g}",
+        "quartiles": f"{row['ms_lower']:g}–{row['ms_upper']:g}",
         "tokens/s": row["tokens_per_second"],
         "× peers": row["against_peers"],
         "of limit": row["of_limit"],
