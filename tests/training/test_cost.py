@@ -44,7 +44,8 @@ def test_validation_is_not_in_the_seconds(tmp_path: Path, grammar_cache: str) ->
 def test_counting_asks_nothing_of_a_batch_that_may_be_on_a_gpu() -> None:
     """A read from a GPU waits until it has done what it was given: the step itself says how many tokens it had."""
     counted = Cost()
-    trainer, module = SimpleNamespace(global_step=2), Mock()
+    logs = SimpleNamespace(should_update_logs=True)
+    trainer, module = SimpleNamespace(global_step=2, _logger_connector=logs), Mock()
     counted.on_train_batch_end(trainer, module, {"loss": None, "tokens": 7}, None, 0)
     counted.on_train_batch_end(trainer, module, {"loss": None, "tokens": 5}, None, 1)
     assert (counted.updates, counted.target_tokens) == (2, 12)

@@ -179,6 +179,20 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not(tmp_path: Path, g
     assert one["data_fingerprint"] == other["data_fingerprint"]
 
 
+def test_what_is_logged_is_of_its_own_update(tmp_path: Path, grammar_cache: str) -> None:
+    """Every other update is logged, and the last, whichever it is: with its own loss and cost."""
+    options = (grammar_cache, "trainer.max_epochs=3", "trainer.max_steps=5", "label_smoothing=0.1")
+    run(tmp_path / "each", *options)
+    run(tmp_path / "some", *options, "trainer.log_every_n_steps=2")
+    names = ("train/loss", "cost/target_tokens")
+    each, some = (
+        {row["step"]: [row[name] for name in names] for row in metrics(tmp_path / kind) if row["train/loss"]}
+        for kind in ("each", "some")
+    )
+    assert list(each) == ["0", "1", "2", "3", "4"]
+    assert some == {step: each[step] for step in ("1", "3", "4")}
+
+
 @pytest.fixture
 def interrupts() -> Iterator[None]:
     """Lightning ignores further interrupts after the first: give them back."""

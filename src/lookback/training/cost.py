@@ -11,6 +11,7 @@ from lightning.pytorch.callbacks import Callback
 
 from lookback.data import Batch
 from lookback.training import peak_memory
+from lookback.training.module import is_logged
 
 
 class Cost(Callback):
@@ -51,7 +52,8 @@ class Cost(Callback):
         self.updates = trainer.global_step
         self.target_tokens += outputs["tokens"]
         self._lap()
-        self._log(module, on_epoch=False)
+        if is_logged(trainer):
+            self._log(module, on_epoch=False)
 
     def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._since = None

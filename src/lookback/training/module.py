@@ -101,10 +101,17 @@ class TranslationModule(lightning.LightningModule):
         torch.manual_seed(self.config["seed"] * 1_000_003 + self.trainer.fit_loop.total_batch_idx)
 
     def training_step(self, batch: Batch, batch_index: int) -> dict[str, Any]:
-        """``loss``, and ``tokens``: of how many target words and end marks it is the mean."""
+        """``loss``, its ``unsmoothed`` value, and ``tokens``: of how many target words and end marks both are means."""
         result = self.model(batch.source, batch.source_length, batch.target, self.label_smoothing)
-        self.log("train/loss", (result.nll / result.tokens).detach(), batch_size=result.tokens)
-        return {"loss": result.loss / result.tokens, "tokens": result.tokens}
+        return {
+            "loss": result.loss / result.tokens,
+            "unsmoothed": result.nll / result.tokens,
+            "tokens": result.tokens,
+        }
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_index: int) -> None:
+        if is_logged(self.trainer):
+            self.log("train/loss", outputs["unsmoothed"], on_step=True, on_epoch=False)
 
     def configure_gradient_clipping(
         self,
@@ -181,6 +188,14 @@ class TranslationModule(lightning.LightningModule):
         if self.model.decoder.attention.looks_back:
             for i, row, weights in zip(batch.ids.tolist(), rows, self.word_weights(batch, rows), strict=True):
                 self.attention_quality.add(i, len(words(row["source"])), weights, gold_of(row, weights))
+
+
+def is_logged(trainer: lightning.Trainer) -> bool:
+    """Whether the loggers get what is logged at the end of this batch; Lightning's own callbacks ask it like this.
+
+    To log what is not written would cost more than the rest of what Lightning does in a step.
+    """
+    return trainer._logger_connector.should_update_logs
 
 
 def data_of(trainer: lightning.Trainer) -> TranslationData:

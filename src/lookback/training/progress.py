@@ -1,6 +1,5 @@
 """How far a training is, and what it costs so far: a bar for who watches a terminal, plain lines for logs and pipes."""
 
-import math
 import sys
 import time
 from typing import Any
@@ -69,10 +68,9 @@ class TrainingLines(Callback):
         total = int(trainer.estimated_stepping_batches)
         done = trainer.global_step - self._first_update
         left = (total - trainer.global_step) * (now - self._started) / max(done, 1)
-        loss = trainer.callback_metrics.get("train/loss", math.nan)
         _say(
             f"epoch {trainer.current_epoch + 1}  update {trainer.global_step:,}/{total:,}  "
-            f"train loss {float(loss):.3f}  {line(self.cost.rates())}  {_minutes(left)} left"
+            f"train loss {float(outputs['unsmoothed']):.3f}  {line(self.cost.rates())}  {_minutes(left)} left"
         )
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:

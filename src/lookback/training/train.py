@@ -84,9 +84,9 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
         logger=loggers,
         enable_progress_bar=in_terminal(),
         callbacks=[
+            LastValidation(),  # first: what is logged depends on whether this batch is the last
             cost,
             MatmulPrecision(config.matmul_precision),
-            LastValidation(),
             training_progress(cost),
             AlignmentSnapshots(run.test / "alignments.npz", cost),
             *(instantiate(callback) for callback in config.callbacks.values()),
