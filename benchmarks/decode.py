@@ -46,7 +46,7 @@ def main() -> None:
             for beam in sorted(arguments.beams):
                 print(f"{arguments.sizes}, {batch} sentences, beam {beam}", file=sys.stderr, flush=True)
                 found = _measured(arguments, batch, beam, workers, reference)
-                keep("decode", found, by=CASE, folder=arguments.results)
+                keep("decode", found, by=(*CASE, "clock"), folder=arguments.results)
                 rows += found
     show([{**brief(row, ("batch", "beam")), "same outputs": row["same_outputs"]} for row in rows])
 

@@ -57,7 +57,7 @@ def main() -> None:
     rows, fits = [], []
     for attention in arguments.attentions:
         found = _measured(arguments, attention)
-        keep("train", found, by=CASE, folder=arguments.results)
+        keep("train", found, by=(*CASE, "clock"), folder=arguments.results)
         rows += found
         if len(arguments.lengths) > 2:
             fitted = growth(found, CASE)
