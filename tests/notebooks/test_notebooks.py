@@ -48,13 +48,13 @@ def test_from_equations_to_an_alignment(tmp_path: Path) -> None:
 
     # the attention finds most of the gold links
     agreement = value(notebook, "agreement")
-    assert agreement["bahdanau"] > 0.6
+    assert agreement["bahdanau"] > 0.55
     assert agreement["bahdanau"] > 3 * max(agreement["none"], agreement["chance"])
 
     # it translates, and the fixed context lags
     bleu = value(notebook, "bleu")
-    assert bleu["bahdanau"] > 80
-    assert bleu["none"] < bleu["bahdanau"] - 20
+    assert bleu["bahdanau"] > 70
+    assert bleu["none"] < bleu["bahdanau"] - 25
 
     for title in ("bahdanau: found", "grammar: gold", "none: nothing to find"):
         assert title in drawing(notebook, "heat-maps")
@@ -89,7 +89,7 @@ def test_what_a_sweep_says(tmp_path: Path) -> None:
     assert set(emergence) == {"dot 1", "dot 2"}
     for curve in emergence.values():
         assert curve["last"] < 0.35 < 0.8 < curve["first"]
-        assert 0 < curve["updates until under 0.5"] < 189
+        assert 0 < curve["updates until under 0.5"] < 180
 
     # a bucket's score from the file, from the counts, and from the texts
     recomputed = value(notebook, "recomputed")

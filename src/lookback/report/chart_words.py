@@ -11,6 +11,11 @@ def capital(name: str) -> str:
     return name if any(letter.isupper() for letter in name) else name[0].upper() + name[1:]
 
 
+def span(counts: Sequence[int]) -> str:
+    """Rising counts in short: `3`, or `2–3`."""
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+
+
 def signed(measure: Measure, signature: str) -> str:
     """What a score must be shown with: the BLEU `signature` of a run, where the measure has BLEU's tokens.
 

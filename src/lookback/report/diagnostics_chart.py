@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from lookback.evaluation import ENOUGH, label, midpoint
+from lookback.report.chart_words import span
 from lookback.report.charts import SOFT, drawn_from, edge, layered, length_axis, limits, told_apart
 from lookback.report.differences import arms
 from lookback.report.runs import Run
@@ -127,8 +128,7 @@ def _title(measure: str, drawn: dict[str, list[Run]], means: Sequence[dict[str, 
     results = next(run.results for of in drawn.values() for run in of)
     assert results is not None
     seeds = sorted({len(of) for of in drawn.values()})
-    counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
-    lines = "one seed" if seeds[-1] == 1 else f"{counted} seeds: thin lines, their mean thick"
+    lines = "one seed" if seeds[-1] == 1 else f"{span(seeds)} seeds: thin lines, their mean thick"
     hollow = f" · hollow: n < {ENOUGH}" if any(point["piece"] is None for point in means) else ""
     subtitle = [
         DIAGNOSTICS[measure].meaning,

@@ -8,7 +8,7 @@ import altair as alt
 
 from lookback.evaluation import ENOUGH, LEVEL, Measure, label, measure_of
 from lookback.report.buckets import TITLES, Places
-from lookback.report.chart_words import capital, described, signed
+from lookback.report.chart_words import capital, described, signed, span
 from lookback.report.charts import INK, drawn_from, edge, layered, length_axis, limits, told_apart
 from lookback.report.contrasts import Contrast
 from lookback.report.differences import arms
@@ -101,12 +101,11 @@ def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
     results = contrasts[0].pairs[0][0].results
     assert results is not None
     seeds = sorted({contrast.difference.seeds for contrast in contrasts})
-    counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
     if seeds[-1] == 1:
         how = "one seed, so training noise is not in it · band: 95 % paired bootstrap interval over sentences"
     else:
         few = " (fewer than three)" if seeds[0] < 3 else ""
-        how = f"{counted} seeds{few} · band: 95 % paired bootstrap interval over trainings and sentences"
+        how = f"{span(seeds)} seeds{few} · band: 95 % paired bootstrap interval over trainings and sentences"
     sentences = contrasts[0].difference.whole["n"]
     subtitle = [
         f"data {results['data']}, {sentences:,} test sentences · beside each name: the difference over them all",

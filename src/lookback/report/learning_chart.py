@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.report.chart_words import span
 from lookback.report.charts import layered, told_apart
 from lookback.report.differences import arms
 from lookback.report.learning import AXES, MEASURES, POINTS, Curve, Logged, learning_curve, mean_curve, thinned
@@ -100,8 +101,7 @@ def _title(about: Logged, measure: str, known: dict[str, list[Run]], curves: dic
     """What is drawn, how the lines are made, and the signature that BLEU is never shown without."""
     results = next((run.results for of in known.values() for run in of if run.results), None)
     seeds = sorted({len(of) for of in curves.values()})
-    counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
-    drawn = "one seed" if seeds[-1] == 1 else f"{counted} seeds: thin lines, their mean thick"
+    drawn = "one seed" if seeds[-1] == 1 else f"{span(seeds)} seeds: thin lines, their mean thick"
     data = f"data {results['data']} · " if results else ""
     subtitle = [f"{data}{drawn} · beside each name: the last value"]
     if any(len(curve) > POINTS for of in curves.values() for curve in of):

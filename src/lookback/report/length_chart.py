@@ -10,7 +10,7 @@ import altair as alt
 
 from lookback.evaluation import ENOUGH, Measure, label, measure_of
 from lookback.report.buckets import IN_RESULTS, TITLES, Buckets, Places
-from lookback.report.chart_words import capital, described, signed
+from lookback.report.chart_words import capital, described, signed, span
 from lookback.report.charts import INK, drawn_from, edge, layered, length_axis, limits, told_apart
 from lookback.report.contrasts import Evidence
 from lookback.report.differences import arms
@@ -179,14 +179,13 @@ def _title(runs: Sequence[Run], drawn: Mapping[str, _Arm], measure: Measure) -> 
     names = ", ".join(dict.fromkeys(run.attention for arm in drawn.values() for run in arm.runs))
     sentences = sum(bucket["n"] for bucket in first["by_length"])
     seeds = sorted({len(arm.runs) for arm in drawn.values()})
-    counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
     banded = measure.key == "bleu" or any(arm.mean for arm in drawn.values())
     if seeds[-1] == 1:
         how = "one seed, so training noise is not shown"
         band = "95 % bootstrap interval over sentences"
     else:
         few = " (fewer than three)" if seeds[0] < 3 else ""
-        how = f"{counted} seeds{few}: thin lines, their mean thick"
+        how = f"{span(seeds)} seeds{few}: thin lines, their mean thick"
         over_trainings = all(arm.mean for arm in drawn.values())
         band = (
             "its 95 % interval over trainings and sentences" if over_trainings else "envelope of their 95 % intervals"
