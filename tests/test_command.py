@@ -1,6 +1,7 @@
 """How commands fail: one line for what the user can mend."""
 
 import copy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -119,11 +120,19 @@ def test_hydras_store_is_not_copied() -> None:
     assert copy.deepcopy({"a": [ConfigStore.instance()]})["a"][0] is ConfigStore.instance()
 
 
+def modules_after(code: str) -> set[str]:
+    """What a process of its own has imported then."""
+    line = [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"]
+    return set(subprocess.run(line, capture_output=True, text=True, check=True, timeout=120).stdout.split())
+
+
 def test_commands_import_nothing_heavy() -> None:
     """What a command imports before Hydra answers --help: tests/system measures the same from outside."""
-    import subprocess
+    loaded = modules_after("import lookback.command, lookback.training")
+    assert not {"torch", "lightning", "datasets", "numpy", "wandb", "altair", "pandas"} & loaded
 
-    code = "import sys, lookback.command, lookback.training; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    loaded = done.stdout.split()
-    assert not {"torch", "lightning", "datasets", "numpy", "wandb", "altair", "pandas"} & set(loaded)
+
+def test_no_first_batch_waits_for_what_draws_charts() -> None:
+    loaded = modules_after("import lookback.training.job, lookback.training.tracking, lookback.training.translate")
+    assert "torch" in loaded
+    assert not {"lookback.report", "altair", "jinja2", "vl_convert", "wandb"} & loaded

@@ -1,11 +1,16 @@
-"""Weights & Biases, through Lightning's logger: online where a key is configured, offline elsewhere, never a prompt."""
+"""Weights & Biases, through Lightning's logger: online where a key is configured, offline elsewhere, never a prompt.
+
+A training needs its logger at once, and the charts only when it is over: they are imported then.
+"""
+
+from __future__ import annotations
 
 import netrc
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
 import numpy as np
@@ -13,10 +18,10 @@ from lightning.pytorch.loggers import TensorBoardLogger, WandbLogger
 
 from lookback.errors import InputError
 from lookback.evaluation import midpoint
-from lookback.report import Run
-from lookback.report.alignment_chart import alignment_chart, alignment_png
-from lookback.report.alignments import AlignedSentence, read_alignments
-from lookback.training.custom_chart import CHART, TABLE, chart_rows, fields, strings
+
+if TYPE_CHECKING:
+    from lookback.report import Run
+    from lookback.report.alignments import AlignedSentence
 
 MODES = ("auto", "online", "offline", "disabled")
 CURVE = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "n")
@@ -113,6 +118,8 @@ def log_test(logger: WandbLogger, run: Run) -> None:
     every run, the bucket's middle. The exact rows are in tables, all other numbers in the summary. The length chart's
     points are a table of their own, which the run's page draws with the logger's preset, if it has one.
     """
+    from lookback.training.custom_chart import CHART, TABLE, chart_rows
+
     results = run.results
     assert results is not None
     tracked = logger.experiment
@@ -175,6 +182,8 @@ def _columns(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _chart(preset: str, points: Any, subtitle: str) -> Any:
     import wandb
 
+    from lookback.training.custom_chart import fields, strings
+
     # x and y are what W&B's own presets ask for, the others what the project's does
     return wandb.plot_table(preset, points, {**fields("bleu"), "y": "bleu", "stroke": None}, strings("bleu", subtitle))
 
@@ -183,6 +192,9 @@ def _log_alignments(tracked: Any, run: Run) -> None:
     """A picture a sentence and moment of training, one key a sentence: W&B's media panel has a slider over them."""
     import wandb
     from PIL import Image
+
+    from lookback.report.alignment_chart import alignment_chart, alignment_png
+    from lookback.report.alignments import read_alignments
 
     path = run.directory / "test" / "alignments.npz"
     if not path.is_file():  # an attention that looks nowhere

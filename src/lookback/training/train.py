@@ -1,17 +1,17 @@
 """One run: read, train, test, and leave a run directory."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import lightning
 from hydra.utils import instantiate
-from lightning.pytorch.loggers import WandbLogger
+from lightning.pytorch.loggers import Logger, WandbLogger
 from omegaconf import DictConfig
 
 from lookback.data import Tokenizer, TranslationData
 from lookback.errors import InputError
-from lookback.report import Run, length_chart, save_chart, write_report
 from lookback.search import LengthRule
 from lookback.training.alignment_snapshots import AlignmentSnapshots
 from lookback.training.build import build_data, build_module, plain, rehearse
@@ -120,16 +120,24 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
         cost=cost.summary(module.model),
         training_data=training_data(data),
     )
-    finished = Run(run.path, record["attention"], record["seed"], "finished", None, record, module.config)
+    _report(run, record, module.config, loggers)
+    print_results(record)
+    print(f"training: {line(record['cost'])}")
+    print(f"results: {run.path} (the page: report.html, the curve: length_curve.svg)", flush=True)
+    return record
+
+
+def _report(run: RunDirectory, record: dict[str, Any], config: dict[str, Any], loggers: Sequence[Logger]) -> None:
+    """Show what came of it: to the tracker, as a chart, as a page."""
+    # no first batch waits for what draws charts
+    from lookback.report import Run, length_chart, save_chart, write_report
+
+    finished = Run(run.path, record["attention"], record["seed"], "finished", None, record, config)
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             log_test(logger, finished)
     save_chart(length_chart([finished]), run.path, "length_curve")
     write_report([finished], run.path / "report.html")
-    print_results(record)
-    print(f"training: {line(record['cost'])}")
-    print(f"results: {run.path} (the page: report.html, the curve: length_curve.svg)", flush=True)
-    return record
 
 
 def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) -> None:
