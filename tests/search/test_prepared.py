@@ -128,11 +128,11 @@ def test_a_search_leaves_the_model_as_it_was_and_dies_with_it():
     assert made() is None
 
 
-def test_a_model_that_trains_after_a_search_still_drops():
-    model = Architecture().build()
-    model.decoder.dropout.p = 0.5
-    model.train()
-    prepared(model.decoder)
-    assert model.decoder.dropout.training
-    model.eval()
+def test_a_search_drops_nothing_and_leaves_dropout_to_training():
+    model = Architecture().build(sharpness=2)
+    model.decoder.dropout.p = 0.9
     assert_current(model)
+    assert isinstance(model.decoder.dropout, torch.nn.Dropout)
+    model.train()
+    batch = (*source_batch(SOURCES), target_batch(TARGETS))
+    assert model(*batch).loss != model(*batch).loss

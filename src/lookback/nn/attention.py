@@ -52,7 +52,7 @@ class Attention(nn.Module):
 
         def read(query: Tensor) -> tuple[Tensor, Tensor]:
             weights = masked_softmax(self.energies(query, keys), memory.mask.unsqueeze(1))
-            return weights @ memory.states, weights
+            return torch.bmm(weights, memory.states), weights
 
         return read
 
@@ -74,7 +74,7 @@ class AdditiveAttention(Attention):
         self, query: Float[Tensor, "batch n query"], keys: Float[Tensor, "batch source key"]
     ) -> Float[Tensor, "batch n source"]:
         # in place: by far the largest tensor of a step, and no gradient needs the sum itself
-        return self.energy((self.from_query(query).unsqueeze(2) + keys.unsqueeze(1)).tanh_()).squeeze(-1)
+        return (self.from_query(query).unsqueeze(2) + keys.unsqueeze(1)).tanh_() @ self.energy.weight[0]
 
 
 class GeneralAttention(Attention):
@@ -141,6 +141,7 @@ def masked_softmax(
 
     At least float32 inside, whatever comes in: in half precision a large negative fill would overflow.
     """
-    wide = torch.promote_types(energies.dtype, torch.float32)
-    weights = torch.softmax(energies.to(wide).masked_fill(~mask, torch.finfo(wide).min), dim=-1)
-    return (weights * mask).to(energies.dtype)
+    hidden = ~mask
+    wide = energies.to(torch.promote_types(energies.dtype, torch.float32))
+    weights = torch.softmax(wide.masked_fill(hidden, torch.finfo(wide.dtype).min), dim=-1)
+    return weights.masked_fill(hidden, 0.0).to(energies.dtype)

@@ -61,8 +61,8 @@ class Recurrence(nn.Module):
         if self.cell == "gru":
             # r, z = σ(W x + U h);  n = tanh(W_n x + r ∘ (U_n h));  h' = n + z ∘ (h − n)
             size = 2 * self.hidden_size
-            reset, update = torch.sigmoid(gates[..., :size] + recurrent[..., :size]).chunk(2, dim=-1)
-            candidate = torch.tanh(torch.addcmul(gates[..., size:], reset, recurrent[..., size:]))
+            reset, update = (gates[..., :size] + recurrent[..., :size]).sigmoid_().chunk(2, dim=-1)
+            candidate = torch.addcmul(gates[..., size:], reset, recurrent[..., size:]).tanh_()
             # under autocast the first state may still be float32, where the gates are not
             return torch.lerp(candidate, h.to(candidate.dtype), update)
         # i, f, o = σ(·);  g = tanh(·);  c' = f ∘ c + i ∘ g;  h' = o ∘ tanh(c')

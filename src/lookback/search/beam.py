@@ -57,7 +57,7 @@ class BeamSearch:
             translating.go_on(origin.gather(1, kept), words.gather(1, kept))
 
             finished = finished + (is_end & (best > -math.inf))[:, : self.beam_size].sum(1)
-            rows = translating.leave((finished >= self.beam_size) | (step + 1 >= limit))
+            rows = translating.leave((finished < self.beam_size) & (step + 1 < limit))
             if rows is not None:
                 if len(rows) == 0:
                     break

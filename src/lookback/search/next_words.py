@@ -84,21 +84,21 @@ class NextWords:
         ``totals``: the log-probability, the hypothesis and the word of each, best first. Where there are not so many,
         the rest have -inf and mean nothing.
         """
-        n = totals.shape[1]
-        totals = totals.unsqueeze(-1)
-        ranks = totals + self._log_probability(self._best_of_group)
-        rank = ranks.flatten(1).topk(min(count, n * GROUPS), sorted=False).indices
+        sentences, n = totals.shape
+        depth = self.columns.depth
+        offsets = totals.unsqueeze(-1) - self._log_sum
+        rank = ((self._best_of_group - self._largest) + offsets).flatten(1).topk(min(count, n * GROUPS)).indices
         origin, group = rank // GROUPS, rank % GROUPS
-        sentence = torch.arange(len(rank), device=rank.device).unsqueeze(1)
-        chosen = self._members[sentence, origin, :, group]
-        offsets = tuple(each[sentence, origin] for each in (totals, self._largest, self._log_sum))
-        candidates = (offsets[0] + ((chosen - offsets[1]) - offsets[2])).flatten(1)
+        row = origin + n * torch.arange(sentences, device=rank.device).unsqueeze(1)
+        members = self._members.flatten(0, 1)[row, :, group]
+        largest, offsets = self._largest.view(-1)[row], offsets.view(-1)[row]
+        candidates = ((members - largest.unsqueeze(-1)) + offsets.unsqueeze(-1)).flatten(1)
         if (missing := count - candidates.shape[1]) > 0:
             candidates = F.pad(candidates, (0, missing), value=-math.inf)
         best, place = candidates.topk(count)
-        place = place.clamp_(max=chosen[0].numel() - 1)
-        within, member = place // self.columns.depth, place % self.columns.depth
-        word = (member * GROUPS + group.gather(1, within)).clamp_(max=self.columns.vocabulary_size - 1)
+        place = place.clamp_(max=rank.shape[1] * depth - 1)
+        within = place // depth
+        word = (place % depth * GROUPS + group.gather(1, within)).clamp_(max=self.columns.vocabulary_size - 1)
         return best.masked_fill(best < self._least, -math.inf), origin.gather(1, within), word
 
     def likeliest(self) -> Int[Tensor, "batch n"]:

@@ -106,7 +106,7 @@ def follow_paths(
         translating.record(words, next_words.log_probabilities(words), weights)
         translating.words = words
         running = running & (words != EOS)
-        rows = translating.leave(~running.any(1) | (step + 1 >= limit))
+        rows = translating.leave(running.any(1) & (step + 1 < limit))
         if rows is not None:
             if len(rows) == 0:
                 break

@@ -36,8 +36,8 @@ class PreparedDecoder:
         }
         for module in (*decoder.layers, decoder.readout):
             memo |= {id(parameter): _by_columns(parameter, dtype) for parameter in module.parameters()}
+        memo[id(decoder.dropout)] = nn.Identity()
         self._decoder = copy.deepcopy(decoder, memo)
-        self._decoder.dropout.eval()
         self._columns = Columns(decoder.vocabulary.out_features)
         vocabulary = decoder.vocabulary
         self._projection = self._columns.projection(vocabulary.weight.to(dtype), vocabulary.bias.to(dtype))

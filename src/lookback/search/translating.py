@@ -52,12 +52,12 @@ class Translating:
         """What is to be known of this step when all is done, a row a sentence; of one shape at all steps."""
         self._steps.append(values)
 
-    def leave(self, done: Bool[Tensor, "sentences"]) -> Int[Tensor, "some"] | None:
-        """Leave the sentences that are done, if it is time for it: the rows that stay, or None if all do."""
-        if done.is_cuda and len(self._steps) % GPU_PATIENCE:
+    def leave(self, going_on: Bool[Tensor, "sentences"]) -> Int[Tensor, "some"] | None:
+        """Leave the sentences that do not go on, if it is time for it: the rows that stay, or None if all do."""
+        if going_on.is_cuda and len(self._steps) % GPU_PATIENCE:
             return None
-        rows = (~done).nonzero().squeeze(1)
-        if len(rows) > WORTH_LEAVING * len(done):
+        rows = going_on.nonzero().squeeze(1)
+        if len(rows) > WORTH_LEAVING * len(going_on):
             return None
         self._close()
         memory = self._memory
