@@ -3,10 +3,10 @@
     python benchmarks/report_page.py
 
 Runs are made up: attentions with an alignment sample each, on a test set of 1 to 70 words, each run with its own
-mistakes, of which the first 490 sentences' are counted and stand for the others'. `seconds` is the writing of report.html with everything in it, resampling included, without reading the runs
-and with the charts' libraries kept from an earlier time. `open_ms` is the time from opening the file in a headless
-Chromium until its first chart is drawn, `loaded_ms` until the document is complete: the median of `--rounds`, each in
-a fresh browser.
+mistakes; the first 490 sentences of a run are counted, and stand for the others. `seconds` is the writing of
+report.html with everything in it, resampling included, without reading the runs and with the charts' libraries kept
+from an earlier time. `open_ms` is the time from opening the file in a headless Chromium until its first chart is drawn,
+`loaded_ms` until the document is complete: the median of `--rounds`, each in a fresh browser.
 """
 
 import argparse
