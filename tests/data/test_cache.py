@@ -90,7 +90,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(datasets_cache: Path) -> Non
 
 
 def test_of_two_processes_one_makes_it_and_one_waits(tmp_path: Path) -> None:
-    slow = "__import__('time').sleep(0.05)"
+    slow = "__import__('time').sleep(0.2)"  # together longer than a busy machine takes to start the second
     first = start(tmp_path, slow)
     assert first.stdout is not None
     assert first.stdout.readline() == "making\n"
