@@ -19,7 +19,9 @@ class Limit:
         self.kind, _, feeding = options.attention.partition("-")
         self.feeding = bool(feeding)
         self.encoder = self.sizes.decoder // 2 if self.kind == "dot" else self.sizes.encoder
-        self.type = torch.float32 if options.precision == "float32" else torch.bfloat16
+        self.type = torch.bfloat16 if options.precision == "bfloat16" else torch.float32
+        if options.precision == "medium":
+            torch.set_float32_matmul_precision("medium")
         self.device = options.device
         self.operands: dict[tuple[int, int, int], tuple[Tensor, ...]] = {}
         self.operations = 0
