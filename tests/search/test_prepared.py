@@ -81,11 +81,12 @@ def test_a_change_of_one_number_behind_pytorchs_back_is_seen(name: str):
     assert_current(model)
 
 
-def test_rows_that_change_places_are_seen():
+@pytest.mark.parametrize("axis", [0, 1], ids=["rows", "columns"])
+def test_numbers_that_change_places_are_seen(axis: int):
     model = Architecture().build(sharpness=2)
     assert_current(model)
     for weight in (model.decoder.vocabulary.weight, model.decoder.embedding.weight):
-        weight.data.copy_(weight.data.roll(1, 0))
+        weight.data.copy_(weight.data.roll(1, axis))
         assert_current(model)
 
 

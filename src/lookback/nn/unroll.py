@@ -9,33 +9,20 @@ the loop does only what waits for the previous step, and
 - the additive energies' tanh, which is B·S·A values a step, is computed again in the backward pass in one buffer, not
   kept. Memory grows with T·(B·H + B·S) instead of T·B·S·A.
 
-What one step passes back, for a loss L and d(·) = ∂L/∂(·):
-
-    context   c = Σ_j α_j h_j            dα_j = h_j · dc + d'α_j         dh_j += α_j dc
-    softmax   α = softmax(e)             de_j = α_j (dα_j − Σ_k α_k dα_k),  so that Σ_j de_j = 0
-    additive  e_j = vᵀ tanh(q + k_j)     dq = v ∘ Σ_j de_j (1 − tanh²) = −v ∘ Σ_j de_j tanh²
-                                         dk_j = v ∘ Σ_t de_tj (1 − tanh²),  dv = Σ de_j tanh
-    bilinear  e_j = q · k_j              dq = Σ_j de_j k_j,  dk_j = Σ_t de_tj q_t
-
-(d'α: of weights that are themselves in the loss.) The last form of dq sums fewer digits that cancel: with the small
-first weights of Bahdanau et al. 2015 the first form loses nearly all of them in half precision. The cells are
-differentiated beside their equations below. Everything is time first inside: (T, B, ·), so that a step is one block.
+What one step passes back is in ``lookback.nn.derivatives``. All is time first inside: (T, B, ·), a step is one block.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from lookback.nn.derivatives import CELL_STEPS, Gru, LookBackward, Lstm, energies_of, look_at, tanh_backward
 from lookback.nn.memory import Memory
-
-tanh_backward = torch.ops.aten.tanh_backward  # d, tanh(x) → d (1 − tanh²(x))
-sigmoid_backward = torch.ops.aten.sigmoid_backward  # d, σ(x) → d σ(x) (1 − σ(x))
 
 
 @dataclass(frozen=True)
@@ -98,7 +85,7 @@ def update_then_attend(
 def _run(function: type[Function], loop: Loop, *weights: Tensor | None) -> tuple[Tensor, ...]:
     """The function's outputs, batch first."""
     inputs = [loop.gates.transpose(0, 1), loop.start, loop.memory.states, loop.keys, loop.energy_weight, *weights]
-    outputs = function.apply(CELLS[loop.cell], ~loop.memory.mask, *_in_one_type(*inputs))
+    outputs = function.apply(CELL_STEPS[loop.cell], ~loop.memory.mask, *_in_one_type(*inputs))
     return tuple(output.transpose(0, 1) for output in outputs)
 
 
@@ -114,7 +101,7 @@ class _AttendThenUpdate(Function):
     @staticmethod
     def forward(
         ctx: Any,
-        cell: "type[_Gru] | type[_Lstm]",
+        cell: type[Gru] | type[Lstm],
         padding: Tensor,
         gates: Tensor,
         start: Tensor,
@@ -126,7 +113,7 @@ class _AttendThenUpdate(Function):
         context_weight: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         steps, batch, _ = gates.shape
-        size, energies = weight.shape[1], _energies(keys, energy_weight)
+        size, energies = weight.shape[1], energies_of(keys, energy_weight)
         asks = energies.projected
         recurrent = gates.new_empty(steps, batch, start.shape[1])
         products = gates.new_empty(steps, batch, len(weight))
@@ -138,7 +125,7 @@ class _AttendThenUpdate(Function):
         for t in range(steps):
             hidden, product = recurrent[t, :, :size], products[t]
             torch.addmm(bias, hidden, columns, out=product)
-            _look(energies, product[:, :asks] if asks else hidden, states, padding, out=(contexts[t], weights[t]))
+            look_at(energies, product[:, :asks] if asks else hidden, states, padding, out=(contexts[t], weights[t]))
             if t + 1 < steps:  # nothing reads the state behind the last word
                 torch.addmm(gates[t], contexts[t], context_columns, out=activations[t])
                 cell.forward(activations[t], product[:, asks:], recurrent[t], out=recurrent[t + 1])
@@ -155,14 +142,14 @@ class _AttendThenUpdate(Function):
         (states, keys, weight, context_weight, energy_weight, recurrent, products, activations, contexts, weights) = (
             ctx.saved_tensors
         )
-        steps, size, energies = len(weights), weight.shape[1], _energies(keys, energy_weight)
+        steps, size, energies = len(weights), weight.shape[1], energies_of(keys, energy_weight)
         asks = energies.projected
         d_contexts = (
             torch.zeros_like(contexts)
             if d_contexts is None
             else d_contexts.clone(memory_format=torch.contiguous_format)
         )
-        look = _LookBackward(energies, states, weights, d_contexts, d_weights)
+        look = LookBackward(energies, states, weights, d_contexts, d_weights)
         d_gates, d_products = torch.empty_like(activations), torch.empty_like(products)
         d_gates[-1], d_products[-1] = 0, 0
         d_state = torch.zeros_like(recurrent[0])
@@ -195,7 +182,7 @@ class _UpdateThenAttend(Function):
     @staticmethod
     def forward(
         ctx: Any,
-        cell: "type[_Gru] | type[_Lstm]",
+        cell: type[Gru] | type[Lstm],
         padding: Tensor,
         gates: Tensor,
         start: Tensor,
@@ -209,7 +196,7 @@ class _UpdateThenAttend(Function):
         kept: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         steps, batch, width = gates.shape
-        size, energies = weight.shape[1], _energies(keys, energy_weight)
+        size, energies = weight.shape[1], energies_of(keys, energy_weight)
         reads = slice(width, width + len(context_weight))  # the columns of a product behind the gates: the readout's,
         asks = slice(reads.stop, None)  # and the query's
         # a product stands beside the state that it was made from: both have one more than there are steps
@@ -232,7 +219,7 @@ class _UpdateThenAttend(Function):
             hidden, product = recurrent[t + 1, :, :size], products[t + 1]
             torch.addmm(bias, hidden, columns, out=product)
             query = product[:, asks] if energies.projected else hidden
-            _look(energies, query, states, padding, out=(contexts[t], weights[t]))
+            look_at(energies, query, states, padding, out=(contexts[t], weights[t]))
             torch.addmm(product[:, reads], contexts[t], context_columns, out=vectors[t]).tanh_()
             if kept is not None:
                 torch.mul(vectors[t], kept[t], out=fed[t])
@@ -250,10 +237,10 @@ class _UpdateThenAttend(Function):
         states, keys, weight, feed_weight, context_weight, energy_weight, kept, *values = ctx.saved_tensors
         recurrent, products, activations, contexts, weights, vectors, fed = values
         steps, _, width = activations.shape
-        size, energies = weight.shape[1], _energies(keys, energy_weight)
+        size, energies = weight.shape[1], energies_of(keys, energy_weight)
         reads = slice(width, width + len(context_weight))
         asks = slice(reads.stop, None)
-        look = _LookBackward(energies, states, weights, torch.empty_like(contexts), d_weights)
+        look = LookBackward(energies, states, weights, torch.empty_like(contexts), d_weights)
         d_gates, d_products = torch.empty_like(activations), torch.empty_like(products)
         d_products[-1, :, :width], d_products[0, :, width:] = 0, 0
         d_state = torch.zeros_like(recurrent[0])
@@ -285,200 +272,6 @@ class _UpdateThenAttend(Function):
             *(_over_steps(d_products, hidden), d_products.sum((0, 1))),
             *(_over_steps(d_products[1:, :, reads], contexts), _over_steps(d_gates[1:], fed[:-1]), None),
         )
-
-
-class _Gru:
-    """r, z = σ(x + U h);  n = tanh(x_n + r ∘ (U h)_n);  h' = n + z ∘ (h − n)."""
-
-    @staticmethod
-    def forward(gates: Tensor, recurrent: Tensor, before: Tensor, out: Tensor) -> None:
-        """``gates``, the input's part of them, become r, z, n; ``recurrent`` is U h."""
-        size = before.shape[1]
-        reset, update, candidate = gates.split(size, dim=1)
-        gates[:, : 2 * size].add_(recurrent[:, : 2 * size]).sigmoid_()
-        candidate.addcmul_(reset, recurrent[:, 2 * size :]).tanh_()
-        torch.lerp(candidate, before, update, out=out)
-
-    @staticmethod
-    def backward(
-        d_after: Tensor, gates: Tensor, recurrent: Tensor, before: Tensor, after: Tensor, out: tuple[Tensor, Tensor]
-    ) -> Tensor:
-        """What ``before`` gets other than through ``recurrent``; ``out``: what the gates' two parts get."""
-        size = before.shape[1]
-        reset, update, candidate = gates.split(size, dim=1)
-        d_gates, d_recurrent = out
-        d_before = d_after * update
-        d_candidate = tanh_backward(d_after - d_before, candidate)
-        d_gates[:, 2 * size :] = d_candidate
-        torch.mul(d_candidate, reset, out=d_recurrent[:, 2 * size :])
-        torch.mul(d_candidate, recurrent[:, 2 * size :], out=d_gates[:, :size])
-        torch.mul(before - candidate, d_after, out=d_gates[:, size : 2 * size])
-        d_gates[:, : 2 * size] = sigmoid_backward(d_gates[:, : 2 * size], gates[:, : 2 * size])
-        d_recurrent[:, : 2 * size] = d_gates[:, : 2 * size]
-        return d_before
-
-
-class _Lstm:
-    """i, f, o = σ(x + U h);  g = tanh(x_g + (U h)_g);  c' = f ∘ c + i ∘ g;  h' = o ∘ tanh(c').  A state is [h; c]."""
-
-    @staticmethod
-    def forward(gates: Tensor, recurrent: Tensor, before: Tensor, out: Tensor) -> None:
-        """``gates``, the input's part of them, become i, f, g, o; ``recurrent`` is U h."""
-        size = before.shape[1] // 2
-        enter, forget, new, leave = gates.add_(recurrent).split(size, dim=1)
-        gates[:, : 2 * size].sigmoid_()
-        new.tanh_()
-        leave.sigmoid_()
-        cell = out[:, size:]
-        torch.mul(forget, before[:, size:], out=cell)
-        cell.addcmul_(enter, new)
-        torch.mul(leave, cell.tanh(), out=out[:, :size])
-
-    @staticmethod
-    def backward(
-        d_after: Tensor, gates: Tensor, recurrent: Tensor, before: Tensor, after: Tensor, out: tuple[Tensor, Tensor]
-    ) -> Tensor:
-        """What ``before`` gets other than through ``recurrent``; ``out``: what the gates' two parts get."""
-        size = before.shape[1] // 2
-        enter, forget, new, leave = gates.split(size, dim=1)
-        d_gates, d_recurrent = out
-        shown = after[:, size:].tanh()
-        d_shown = d_after[:, :size] * leave
-        d_cell = d_after[:, size:] + tanh_backward(d_shown, shown)
-        torch.mul(d_cell, new, out=d_gates[:, :size])
-        torch.mul(d_cell, before[:, size:], out=d_gates[:, size : 2 * size])
-        d_gates[:, : 2 * size] = sigmoid_backward(d_gates[:, : 2 * size], gates[:, : 2 * size])
-        d_gates[:, 2 * size : 3 * size] = tanh_backward(d_cell * enter, new)
-        d_gates[:, 3 * size :] = sigmoid_backward(d_after[:, :size] * shown, leave)
-        d_recurrent.copy_(d_gates)
-        d_before = torch.zeros_like(d_after)
-        torch.mul(d_cell, forget, out=d_before[:, size:])
-        return d_before
-
-
-CELLS = {"gru": _Gru, "lstm": _Lstm}
-
-
-class _AdditiveEnergies:
-    """e_j = vᵀ tanh(q + k_j)."""
-
-    def __init__(self, keys: Float[Tensor, "batch source key"], weight: Float[Tensor, "key"]) -> None:
-        self.projected = keys.shape[2]  # how many columns of a step's product are the query
-        self.keys = keys
-        self.weight = weight
-        self.buffer = torch.empty_like(keys)
-
-    def __call__(self, query: Float[Tensor, "batch key"]) -> Float[Tensor, "batch source"]:
-        return torch.mv(self._tanh(query).view(-1, self.projected), self.weight).view(self.keys.shape[:2])
-
-    def start_backward(self) -> None:
-        wide = torch.promote_types(self.keys.dtype, torch.float32)
-        self.d_weight = torch.zeros_like(self.weight, dtype=wide)
-        self.squares = torch.zeros_like(self.keys, dtype=wide)  # Σ_t de_tj tanh²
-
-    def backward(
-        self, query: Float[Tensor, "batch key"], d_energies: Float[Tensor, "batch source"]
-    ) -> Float[Tensor, "batch key"]:
-        tanh = self._tanh(query)
-        self.d_weight += torch.mv(tanh.view(-1, self.projected).t(), d_energies.reshape(-1))
-        square = tanh.mul_(tanh)
-        self.squares.addcmul_(square, d_energies.unsqueeze(2))
-        return torch.bmm(d_energies.unsqueeze(1), square).squeeze(1).mul_(self.weight).neg_()
-
-    def d_keys(
-        self, d_energies: Float[Tensor, "time batch source"], queries: Float[Tensor, "time batch key"]
-    ) -> tuple[Tensor, Tensor]:
-        d_keys = (d_energies.sum(0, dtype=self.squares.dtype).unsqueeze(2) - self.squares).mul_(self.weight)
-        return d_keys.to(self.keys.dtype), self.d_weight.to(self.weight.dtype)
-
-    def _tanh(self, query: Tensor) -> Tensor:
-        return torch.add(self.keys, query.unsqueeze(1), out=self.buffer).tanh_()
-
-
-class _BilinearEnergies:
-    """e_j = q · k_j."""
-
-    projected = 0
-
-    def __init__(self, keys: Float[Tensor, "batch source key"]) -> None:
-        self.keys = keys
-        self.columns = keys.transpose(1, 2).contiguous()  # one row times a matrix is faster than a matrix times one row
-
-    def __call__(self, query: Float[Tensor, "batch key"]) -> Float[Tensor, "batch source"]:
-        return torch.bmm(query.unsqueeze(1), self.columns).squeeze(1)
-
-    def start_backward(self) -> None:
-        pass
-
-    def backward(
-        self, query: Float[Tensor, "batch key"], d_energies: Float[Tensor, "batch source"]
-    ) -> Float[Tensor, "batch key"]:
-        return torch.bmm(d_energies.unsqueeze(1), self.keys).squeeze(1)
-
-    def d_keys(
-        self, d_energies: Float[Tensor, "time batch source"], queries: Float[Tensor, "time batch key"]
-    ) -> tuple[Tensor, None]:
-        return torch.bmm(d_energies.permute(1, 2, 0), queries.transpose(0, 1)), None
-
-
-_Energies = _AdditiveEnergies | _BilinearEnergies
-
-
-def _energies(keys: Tensor, weight: Tensor | None) -> _Energies:
-    return _BilinearEnergies(keys) if weight is None else _AdditiveEnergies(keys, weight)
-
-
-def _look(
-    energies: _Energies,
-    query: Float[Tensor, "batch key"],
-    states: Float[Tensor, "batch source memory"],
-    hidden: Bool[Tensor, "batch source"],
-    out: tuple[Float[Tensor, "batch memory"], Float[Tensor, "batch source"]],
-) -> None:
-    """A step's context and weights; ``hidden`` is True on padding. The softmax is in float32 at least."""
-    context, weights = out
-    found = energies(query)
-    wide = torch.promote_types(found.dtype, torch.float32)
-    weights.copy_(torch.softmax(found.masked_fill_(hidden, -math.inf), dim=1, dtype=wide))
-    torch.bmm(weights.unsqueeze(1), states, out=context.unsqueeze(1))
-
-
-class _LookBackward:
-    """What all steps' looks pass back."""
-
-    def __init__(
-        self,
-        energies: _Energies,
-        states: Float[Tensor, "batch source memory"],
-        weights: Float[Tensor, "time batch source"],
-        d_contexts: Float[Tensor, "time batch memory"],
-        d_weights: Float[Tensor, "time batch source"] | None,
-    ) -> None:
-        self.energies = energies
-        self.weights = weights
-        self.d_contexts = d_contexts
-        self.d_weights = d_weights
-        self.d_energies = torch.empty_like(weights)
-        self.columns = states.transpose(1, 2).contiguous()
-        energies.start_backward()
-
-    def backward(self, t: int, query: Float[Tensor, "batch key"]) -> Float[Tensor, "batch key"]:
-        """What the query of step ``t`` gets, once ``d_contexts[t]`` is whole."""
-        weights, d_energies = self.weights[t], self.d_energies[t]
-        d_weights = torch.bmm(self.d_contexts[t].unsqueeze(1), self.columns).squeeze(1)
-        if self.d_weights is not None:
-            d_weights += self.d_weights[t]
-        torch.mul(weights, d_weights, out=d_energies)
-        d_energies.addcmul_(weights, d_energies.sum(1, keepdim=True), value=-1)
-        return self.energies.backward(query, d_energies)
-
-    def d_keys(self, queries: Float[Tensor, "time batch key"]) -> tuple[Tensor, Tensor | None]:
-        """What the keys and, where they are additive, the energies' v get."""
-        return self.energies.d_keys(self.d_energies, queries)
-
-    def d_states(self) -> Float[Tensor, "batch source memory"]:
-        """What the states get as values."""
-        return torch.bmm(self.weights.permute(1, 2, 0), self.d_contexts.transpose(0, 1))
 
 
 def _transposed(weight: Float[Tensor, "out in"]) -> Float[Tensor, "in out"]:

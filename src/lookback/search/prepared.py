@@ -12,7 +12,7 @@ import copy
 from weakref import WeakKeyDictionary
 
 import torch
-from jaxtyping import Float, Int, Int64
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -28,7 +28,7 @@ class PreparedDecoder:
     """A decoder's step up to the next words, under the weights, the device and the precision it was made with."""
 
     def __init__(self, decoder: RecurrentDecoder, dtype: torch.dtype) -> None:
-        self._fingerprint = _fingerprint(decoder)
+        self._made_from = [weight.clone() for weight in _weights(decoder)]
         self._dtype = dtype
         # a second decoder, which shares all that is no product of each step
         memo: dict[int, object] = {
@@ -46,8 +46,12 @@ class PreparedDecoder:
 
     def is_for(self, decoder: RecurrentDecoder, dtype: torch.dtype) -> bool:
         """Whether it would be made the same again."""
-        current = _fingerprint(decoder)
-        return dtype == self._dtype and current.device == self._fingerprint.device and current.equal(self._fingerprint)
+        weights = _weights(decoder)
+        return (
+            dtype == self._dtype
+            and len(weights) == len(self._made_from)
+            and all(map(_are_equal, weights, self._made_from))
+        )
 
     def step(
         self, state: DecoderState, words: Int[Tensor, "batch n"], reader: Reader
@@ -95,20 +99,15 @@ def _by_columns(parameter: Tensor, dtype: torch.dtype) -> nn.Parameter:
     return nn.Parameter(values.t().contiguous().t() if values.dim() == 2 else values.clone(), requires_grad=False)
 
 
-def _fingerprint(decoder: RecurrentDecoder) -> Int64[Tensor, "rows"]:
-    """The sum of the bits of each row of each weight that is prepared.
+def _weights(decoder: RecurrentDecoder) -> list[Tensor]:
+    """All that is prepared, as it is now.
 
-    PyTorch's own count of changes to a tensor misses some: fused Adam's, and whatever writes through ``.data``.
+    It is compared with what it was, number by number: PyTorch's own count of changes to a tensor misses fused Adam's,
+    and whatever writes through ``.data``.
     """
     parts = (decoder.embedding, *decoder.layers, decoder.readout, decoder.vocabulary)
-    return torch.cat([_row_bits(parameter) for part in parts for parameter in part.parameters()])
+    return [parameter.detach() for part in parts for parameter in part.parameters()]
 
 
-def _row_bits(parameter: Tensor) -> Int64[Tensor, "rows"]:
-    rows = parameter.detach().flatten(1) if parameter.dim() > 1 else parameter.detach().unsqueeze(1)
-    rows = rows.contiguous()
-    # the widest integers that fit are summed fastest
-    for kind in (torch.int64, torch.int32, torch.int16, torch.int8):
-        if all(size * rows.element_size() % kind.itemsize == 0 for size in (rows.shape[1], rows.storage_offset())):
-            break
-    return rows.view(kind).sum(1, dtype=torch.int64)
+def _are_equal(a: Tensor, b: Tensor) -> bool:
+    return a.device == b.device and a.dtype == b.dtype and torch.equal(a, b)
