@@ -1,10 +1,14 @@
-"""Saying what takes a while: a spinner in a terminal, a plain line elsewhere."""
+"""Saying what takes a while: a spinner in a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
+
+LINE_EVERY = 15  # seconds
 
 
 @contextmanager
@@ -17,12 +21,27 @@ def step(title: str) -> Iterator[None]:
     were_disabled = are_progress_bars_disabled()
     disable_progress_bars()
     try:
-        if console.is_terminal:
-            with console.status(f"{title} …"):
-                yield
-        else:
-            print(f"{title} …", file=sys.stderr, flush=True)
+        with console.status(f"{title} …") if console.is_terminal else _lines(title):
             yield
     finally:
         if not were_disabled:
             enable_progress_bars()
+
+
+@contextmanager
+def _lines(title: str) -> Iterator[None]:
+    """A line now, and one more for as long as it goes on: nobody shall take it for hanging."""
+    print(f"{title} …", file=sys.stderr, flush=True)
+    began, ended = time.monotonic(), Event()
+
+    def go_on() -> None:
+        while not ended.wait(LINE_EVERY):
+            print(f"{title} … {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+    lines = Thread(target=go_on, daemon=True)
+    lines.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        lines.join()

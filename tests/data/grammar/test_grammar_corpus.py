@@ -2,6 +2,7 @@ import hashlib
 import inspect
 import os
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from datasets import Dataset
 from omegaconf import OmegaConf
 
 from lookback.data import SPLITS, GrammarCorpus
+from lookback.data.grammar import Deriver
+from lookback.data.grammar.corpus import READY
 from lookback.errors import InputError
 
 SMALL = {
@@ -19,6 +22,9 @@ SMALL = {
     "max_length": 24,
     "lexicon": "small",
 }
+
+
+REMAKE = "the grammar's source has changed: run python -m lookback.data.grammar, and commit what it made"
 
 
 def _load(corpus: GrammarCorpus) -> dict[str, Dataset]:
@@ -70,6 +76,33 @@ def test_the_same_everywhere() -> None:
     """Pinned, text and gold links of every split: another corpus would silently change published numbers."""
     pairs = GrammarCorpus(**SMALL).generate()
     assert hashlib.sha256(repr(pairs).encode()).hexdigest()[:16] == "5a0d4f45a4387ae9"
+
+
+def test_the_ready_corpus_is_what_the_grammar_gives(tmp_path: Path) -> None:
+    """All of test and validation, and the first training pairs."""
+    corpus = GrammarCorpus(cache=str(tmp_path))
+    assert [folder.name for folder in READY.iterdir()] == [corpus._key()], REMAKE
+    deriver = Deriver(corpus.lexicon)
+    taken: set[str] = set()
+    for split, count in (("test", 3_000), ("validation", 1_000), ("train", 1_000)):
+        ready = corpus.load(split)
+        assert len(ready) == corpus.pairs[split]
+        derived = islice(corpus._split(split, corpus.max_length, deriver, taken), count)
+        for pair, row in zip(derived, ready, strict=False):
+            assert pair == (row["source"], row["target"], [tuple(link) for link in row["alignment"]])
+
+
+def test_made_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("lookback.data.grammar.corpus.READY", tmp_path / "ready")
+    generated = _load(GrammarCorpus(**SMALL, cache=str(tmp_path / "one")))
+    GrammarCorpus(**SMALL).make_ready()
+    monkeypatch.setattr(GrammarCorpus, "generate", lambda self: pytest.fail("generated again"))
+    unpacked = _load(GrammarCorpus(**SMALL, cache=str(tmp_path / "other")))
+    for split in SPLITS:
+        assert unpacked[split].features == generated[split].features
+        assert unpacked[split].to_dict() == generated[split].to_dict()
+    said = capsys.readouterr().err
+    assert said == "".join(f"{doing} the built-in corpus, once: 420 pairs …\n" for doing in ("Generating", "Unpacking"))
 
 
 @pytest.mark.parametrize(

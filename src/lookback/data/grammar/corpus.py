@@ -2,10 +2,14 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
 
 from lookback.data.cache import kept
 from lookback.data.grammar.derive import Deriver, Pair
@@ -13,10 +17,12 @@ from lookback.data.grammar.lexicon import SIZES
 from lookback.errors import InputError
 
 if TYPE_CHECKING:
-    from datasets import Dataset
+    from datasets import Dataset, DatasetDict
 
 SHORTEST, LONGEST = 3, 200  # words of the shortest sentence there is, and of the longest a reader may be asked to bear
 _ATTEMPTS = 1000  # draws for one new sentence before its length is taken to be used up
+_deriver = cache(Deriver)  # its tables take seconds, and what it derives depends on the draws alone
+READY = Path(__file__).parent / "ready"  # the corpus of the default arguments, so that nobody's first training waits
 
 
 class GrammarCorpus:
@@ -24,7 +30,8 @@ class GrammarCorpus:
 
     Source length (words, the end mark included) is spread evenly from `min_length` to the longest of the split. No
     source of one split occurs in another; within validation and test none occurs twice. The test split depends on
-    neither the other two nor `train_max_length`: runs that differ there are scored on the same sentences.
+    neither the other two nor `train_max_length`: runs that differ there are scored on the same sentences. The corpus of
+    the default arguments comes with the package; any other is generated, about a millisecond a pair.
 
     Args:
         train_pairs: number of training pairs. The shortest sentences repeat there, for want of others.
@@ -81,7 +88,7 @@ class GrammarCorpus:
         self.cache = cache
 
     def load(self, split: str) -> "Dataset":
-        """The split `train`, `validation` or `test`, memory-mapped from the cache; generated first if not there yet.
+        """The split `train`, `validation` or `test`, memory-mapped from the cache; made first if not there yet.
 
         Features: `source` and `target` (words joined by one space), `alignment` (sorted pairs of 0-based positions,
         source word and target word).
@@ -91,19 +98,29 @@ class GrammarCorpus:
         """
         from datasets import Dataset
 
-        title = f"Generating the built-in corpus, once: {sum(self.pairs.values()):,} pairs"
+        doing = "Unpacking" if self._ready.is_dir() else "Generating"
+        title = f"{doing} the built-in corpus, once: {sum(self.pairs.values()):,} pairs"
         folder = kept("grammar", self._key(), title, self._write, self.cache)
         return Dataset.load_from_disk(str(folder / split))
 
     def generate(self) -> dict[str, list[Pair]]:
-        """Derive the pairs of every split, whatever the cache holds."""
-        deriver = Deriver(self.lexicon)
+        """Derive the pairs of every split, whatever is kept of them."""
+        deriver = _deriver(self.lexicon)
         taken: set[str] = set()
         # The test split comes first: what it holds must not depend on the others.
         test = list(self._split("test", self.max_length, deriver, taken))
         validation = list(self._split("validation", self.train_max_length, deriver, taken))
         train = list(self._split("train", self.train_max_length, deriver, taken))
         return {"train": train, "validation": validation, "test": test}
+
+    def make_ready(self) -> Path:
+        """Generate the corpus and keep it in `READY`, in place of what is there; its folder."""
+        shutil.rmtree(READY, ignore_errors=True)
+        self._ready.mkdir(parents=True)
+        for split, pairs in self._generated().items():
+            path = self._ready / f"{split}.parquet"
+            pq.write_table(pairs.data.table, path, compression="zstd", compression_level=19)
+        return self._ready
 
     def _split(self, split: str, longest: int, deriver: Deriver, taken: set[str]) -> Iterator[Pair]:
         """The pairs of a split, their lengths shuffled; `taken` holds the sources of validation and test so far."""
@@ -132,7 +149,21 @@ class GrammarCorpus:
             digest.update(module.read_text(encoding="utf-8").encode())
         return digest.hexdigest()[:24]
 
+    @property
+    def _ready(self) -> Path:
+        return READY / self._key()
+
     def _write(self, folder: Path) -> None:
+        from datasets import Dataset, DatasetDict
+
+        if self._ready.is_dir():
+            tables = {split: pq.read_table(self._ready / f"{split}.parquet") for split in self.pairs}
+            splits = DatasetDict({split: Dataset(table) for split, table in tables.items()})
+        else:
+            splits = self._generated()
+        splits.save_to_disk(folder)
+
+    def _generated(self) -> "DatasetDict":
         from datasets import Dataset, DatasetDict, Features, List, Value
 
         features = Features(
@@ -142,4 +173,4 @@ class GrammarCorpus:
         for split, pairs in self.generate().items():
             columns = {field: [getattr(pair, field) for pair in pairs] for field in features}
             splits[split] = Dataset.from_dict(columns, features)
-        splits.save_to_disk(folder)
+        return splits
