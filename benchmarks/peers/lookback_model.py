@@ -34,7 +34,7 @@ class Lookback:
 
     def train(self, source: Tensor, target: Tensor) -> float:
         with self._autocast():
-            result = self.model(source, _lengths(source), target)
+            result = self.model(source, _lengths(source), target, tokens=target[:, 1:].numel())
         loss = result.loss / result.tokens
         loss.backward()
         self.optimizer.step()

@@ -162,13 +162,13 @@ def test_padding_is_right_of_the_sentence_and_nowhere_else(data) -> None:
 
 def test_batch_views_and_moves() -> None:
     target = torch.tensor([[BOS, 7, 8, EOS], [BOS, 9, EOS, PAD]])
-    batch = Batch(torch.arange(2), torch.tensor([[5, EOS], [EOS, PAD]]), torch.tensor([2, 1]), target)
+    batch = Batch(torch.arange(2), torch.tensor([[5, EOS], [EOS, PAD]]), torch.tensor([2, 1]), target, 5)
     assert len(batch) == 2
     assert batch.inputs.tolist() == [[BOS, 7, 8], [BOS, 9, EOS]]
     assert batch.outputs.tolist() == [[7, 8, EOS], [9, EOS, PAD]]
-    assert batch.target_tokens == 5
     moved = batch.to("meta")
     assert isinstance(moved, Batch)
+    assert moved.target_tokens == 5
     assert {getattr(moved, name).device.type for name in ("ids", "source", "source_length", "target")} == {"meta"}
 
 

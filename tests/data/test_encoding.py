@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lookback.data import Tokenizer, WordTokenization
 from lookback.data.columns import columns
 from lookback.data.encoding import EncodedPairs, encode_arrays, encode_pairs
-from lookback.symbols import BOS, EOS
+from lookback.symbols import BOS, EOS, PAD
 
 TEXTS = st.lists(st.text("ab c", max_size=9), max_size=60)
 SOURCE, TARGET = WordTokenization(50).learn(lambda side: iter([pa.array(["a b ab" if side == "source" else "a c"])]))
@@ -42,6 +42,8 @@ def test_every_chosen_sentence_with_its_marks(texts: list[str], random) -> None:
     assert sentences(encode_pairs(rows, SOURCE, TARGET)) == expected
     chosen = encode_pairs(rows, SOURCE, TARGET, keep)
     assert sentences(chosen) == [pair for pair, stays in zip(expected, keep, strict=True) if stays]
+    batch = chosen[np.arange(len(chosen))]
+    assert batch.target_tokens == (batch.outputs != PAD).sum()
     for source, target in columns(rows):
         assert sentences(encode_arrays(source, target, SOURCE, TARGET, np.arange(len(source)))) == expected
 

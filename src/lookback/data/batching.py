@@ -34,7 +34,7 @@ class Sources:
         return len(self.source)
 
     def to(self, device: torch.device | str) -> Sources:
-        return Sources(self.source.to(device), self.source_length.to(device))
+        return Sources(_moved(self.source, device), _moved(self.source_length, device))
 
 
 @dataclass  # not frozen: Lightning's half-precision plugins write the fields of a copy
@@ -46,12 +46,14 @@ class Batch:
         source: (B, S) int64 ids, each sentence ends with EOS, PAD after it.
         source_length: (B,) int64, real source tokens, EOS included.
         target: (B, T+1) int64 ids, BOS w_1 … w_T EOS, PAD after it.
+        target_tokens: tokens to predict, words and one end mark a sentence; known without asking a GPU.
     """
 
     ids: Tensor
     source: Tensor
     source_length: Tensor
     target: Tensor
+    target_tokens: int
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -66,14 +68,22 @@ class Batch:
         """(B, T): what the decoder shall write, w_1 … w_T EOS, PAD where there is nothing to learn."""
         return self.target[:, 1:]
 
-    @property
-    def target_tokens(self) -> int:
-        """Tokens to predict: words and one end mark a sentence."""
-        return int((self.outputs != PAD).sum())
-
     def to(self, device: torch.device | str) -> Batch:
         """The batch on another device; Lightning calls this."""
-        return Batch(self.ids.to(device), self.source.to(device), self.source_length.to(device), self.target.to(device))
+        return Batch(
+            _moved(self.ids, device),
+            _moved(self.source, device),
+            _moved(self.source_length, device),
+            _moved(self.target, device),
+            self.target_tokens,
+        )
+
+
+def _moved(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """On another device; a copy to a GPU starts from pinned memory, and nobody waits for its end."""
+    if torch.device(device).type == "cuda" and tensor.device.type == "cpu":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 @dataclass(frozen=True)

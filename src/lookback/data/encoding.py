@@ -54,6 +54,7 @@ class EncodedPairs:
             source=torch.from_numpy(self.source.padded(rows)),
             source_length=torch.from_numpy(self.source.lengths[rows]),
             target=torch.from_numpy(self.target.padded(rows)),
+            target_tokens=int(self.target.lengths[rows].sum()) - len(rows),
         )
 
     @property

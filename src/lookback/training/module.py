@@ -17,7 +17,7 @@ from lookback.data import Batch, Tokenizer, TranslationData
 from lookback.data.words import words
 from lookback.errors import InputError, settings
 from lookback.evaluation.predictions import Prediction
-from lookback.nn import Seq2Seq
+from lookback.nn import Seq2Seq, TokenLoss
 from lookback.search import GreedySearch, Search
 from lookback.training.attention_quality import AttentionQuality, gold_of
 from lookback.training.metrics import CorpusBleu
@@ -102,12 +102,15 @@ class TranslationModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_index: int) -> dict[str, Any]:
         """``loss``, its ``unsmoothed`` value, and ``tokens``: of how many target words and end marks both are means."""
-        result = self.model(batch.source, batch.source_length, batch.target, self.label_smoothing)
+        result = self._loss(batch, self.label_smoothing)
         return {
             "loss": result.loss / result.tokens,
             "unsmoothed": result.nll / result.tokens,
             "tokens": result.tokens,
         }
+
+    def _loss(self, batch: Batch, smoothing: float = 0.0) -> TokenLoss:
+        return self.model(batch.source, batch.source_length, batch.target, smoothing, batch.target_tokens)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_index: int) -> None:
         if is_logged(self.trainer):
@@ -133,7 +136,7 @@ class TranslationModule(lightning.LightningModule):
             self._validate(batch)
 
     def _validate(self, batch: Batch) -> None:
-        result = self.model(batch.source, batch.source_length, batch.target)
+        result = self._loss(batch)
         self.validation_loss.update(result.nll / result.tokens, weight=result.tokens)
         sample = batch.ids < self.validation_sentences
         if sample.any():
@@ -169,7 +172,7 @@ class TranslationModule(lightning.LightningModule):
         self.test_loss.reset()
 
     def test_step(self, batch: Batch, batch_index: int) -> None:
-        result = self.model(batch.source, batch.source_length, batch.target)
+        result = self._loss(batch)
         self.test_loss.update(result.nll / result.tokens, weight=result.tokens)
         texts = data_of(self.trainer).texts("test")
         rows = [texts[i] for i in batch.ids.tolist()]
