@@ -114,7 +114,7 @@ class _Training:
             before = time.perf_counter()
             batch = next(batches)
             waiting += time.perf_counter() - before
-            result = self.model(batch.source, batch.source_length, batch.target)
+            result = self.model(batch.source, batch.source_length, batch.target, tokens=batch.target_tokens)
             self.optimizer.zero_grad()
             (result.loss / result.tokens).backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)

@@ -60,6 +60,18 @@ def test_padding_neighbours_and_order_change_no_score(architecture, pairs, sourc
     assert total.tokens == sum(len(target) + 1 for target in targets)
 
 
+@given(architectures(), pairs(), st.integers(0, 3))
+def test_a_loss_that_is_told_how_many_words_there_are_is_the_same(architecture, pairs, extra):
+    model = architecture.build()
+    sources, targets = pairs
+    batch = (*source_batch(sources), target_batch(targets, extra))
+    tokens = sum(len(target) + 1 for target in targets)
+    counted, told = model(*batch, 0.1), model(*batch, 0.1, tokens)
+    assert (told.loss, told.nll, told.tokens) == (counted.loss, counted.nll, counted.tokens)
+    with pytest.raises((IndexError, RuntimeError)):
+        model(*batch, 0.1, tokens + 1)
+
+
 @given(architectures(), pairs())
 def test_weights_are_those_of_scores_and_need_no_vocabulary(architecture, pairs):
     model = architecture.build()

@@ -1,7 +1,7 @@
 """No training step asks a GPU for a value: it would wait until all that was launched is done.
 
-Fake tensors have shapes and no values. Whatever asks them for one raises: a number on the host, a shape that depends on
-the data. So this is shown without a GPU.
+Fake tensors have shapes and no values. What asks them for a number, or makes a shape that depends on the data, raises:
+so this is shown without a GPU. A copy to the host or from it would not be seen here.
 """
 
 import copy
@@ -26,7 +26,7 @@ def train_a_step(model: Seq2Seq, tokens: int | None) -> None:
     assert result.loss.shape == ()
 
 
-@settings(max_examples=30)  # a step of fake tensors takes a third of a second
+@settings(max_examples=20)  # a step of fake tensors takes a second
 @given(architectures(), st.booleans(), st.sampled_from([0.0, 0.2]))
 def test_a_training_step_waits_for_nothing(architecture: Architecture, fast: bool, dropout: float) -> None:
     model = architecture.build(dtype=torch.float32).train()
@@ -41,7 +41,7 @@ def test_a_training_step_waits_for_nothing(architecture: Architecture, fast: boo
 def test_waiting_is_seen() -> None:
     model = Architecture().build(dtype=torch.float32)
     with FakeTensorMode(allow_non_fake_inputs=True):
-        with pytest.raises(DataDependentOutputException):
-            train_a_step(copy.deepcopy(model), tokens=None)
         with pytest.raises(DynamicOutputShapeException):
-            torch.ones(3)[torch.ones(3, dtype=torch.bool)]
+            train_a_step(copy.deepcopy(model), tokens=None)
+        with pytest.raises(DataDependentOutputException):
+            torch.ones(3).sum().item()

@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from lookback.nn import Seq2Seq
 from lookback.search import BeamSearch, GreedySearch, force
@@ -88,6 +89,21 @@ def test_numbers_that_change_places_are_seen(axis: int):
     for weight in (model.decoder.vocabulary.weight, model.decoder.embedding.weight):
         weight.data.copy_(weight.data.roll(1, axis))
         assert_current(model)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_weights_may_be_parts_of_one_vector(dtype: torch.dtype, offset: int):
+    """As some optimizers and averages keep them: then nothing says that a weight starts where eight bytes do."""
+    decoder = Architecture().build(dtype=dtype).decoder
+    weights = list(decoder.parameters())
+    vector = torch.cat([torch.zeros(offset, dtype=dtype), parameters_to_vector(weights)]).detach()
+    vector_to_parameters(vector[offset:], weights)
+    with torch.inference_mode():
+        first = prepared(decoder)
+        assert prepared(decoder) is first
+        vector[-1] += 1
+        assert prepared(decoder) is not first
 
 
 def test_loaded_assigned_and_replaced_weights_are_seen():

@@ -9,8 +9,10 @@ import pytest
 import sacrebleu
 import torch
 from omegaconf import OmegaConf
+from torch import Tensor
 
 from lookback.data import TranslationData
+from lookback.nn import TokenLoss
 from lookback.search import GreedySearch
 from lookback.symbols import PAD
 from lookback.training.build import build_data, build_module
@@ -45,6 +47,23 @@ def perplexity(module: TranslationModule, batches: object) -> float:
             nll -= float(scores.double().sum())
             tokens += int((batch.outputs != PAD).sum())
     return math.exp(nll / tokens)
+
+
+def test_no_batch_has_its_words_counted_on_the_device(
+    last: tuple[TranslationModule, TranslationData], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, data = last
+    told = []
+
+    def forward(source: Tensor, lengths: Tensor, target: Tensor, smoothing: float, tokens: int | None) -> TokenLoss:
+        told.append((tokens, int((target[:, 1:] != PAD).sum())))
+        return TokenLoss(torch.zeros(()), torch.zeros(()), 1)
+
+    monkeypatch.setattr(module.model, "forward", forward)
+    for batch in data.train_dataloader():
+        module.training_step(batch, 0)
+    assert len(told) > 1
+    assert all(tokens == real for tokens, real in told)
 
 
 def test_perplexity_is_unsmoothed_and_per_token(

@@ -39,8 +39,8 @@ def _lines(title: str) -> Iterator[None]:
             print(f"{title} … {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
     lines = Thread(target=go_on, daemon=True)
-    lines.start()
     try:
+        lines.start()
         yield
     finally:
         ended.set()

@@ -53,8 +53,7 @@ class Seq2Seq(nn.Module):
         vectors, _ = self.decoder.unroll(target[:, :-1], self.encoder(source, lengths))
         outputs = target[:, 1:].flatten()
         real = outputs != PAD
-        # a stable sort puts the real rows first, in their order: their number is all that the host needs to know
-        rows = real.sort(descending=True, stable=True).indices[: int(real.sum()) if tokens is None else tokens]
+        rows = (real.nonzero() if tokens is None else real.nonzero_static(size=tokens)).squeeze(1)
         vocabulary = self.decoder.vocabulary
         return projected_cross_entropy(
             vectors.flatten(0, 1).index_select(0, rows), vocabulary.weight, vocabulary.bias, outputs[rows], smoothing

@@ -25,7 +25,10 @@ TABLE_BYTES = 2**27
 
 
 class PreparedDecoder:
-    """A decoder's step up to the next words, under the weights, the device and the precision it was made with."""
+    """A decoder's step up to the next words, under the weights, the device and the precision it was made with.
+
+    It keeps a copy of those weights, to be compared with what they are at the next search.
+    """
 
     def __init__(self, decoder: RecurrentDecoder, dtype: torch.dtype) -> None:
         self._made_from = [weight.clone() for weight in _weights(decoder)]
@@ -112,6 +115,7 @@ def _weights(decoder: RecurrentDecoder) -> list[Tensor]:
 def _are_equal(a: Tensor, b: Tensor) -> bool:
     if (a.device, a.dtype, a.shape) != (b.device, b.dtype, b.shape):
         return False
-    if a.dim() and a.shape[-1] * a.element_size() % 8 == 0 and a.is_contiguous() and b.is_contiguous():
+    widens = a.dim() and all(count * a.element_size() % 8 == 0 for count in (a.shape[-1], a.storage_offset()))
+    if widens and a.is_contiguous() and b.is_contiguous():
         a, b = a.view(torch.int64), b.view(torch.int64)  # compared four times as fast as float32, and as exactly
     return torch.equal(a, b)

@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 
 from lookback.data import SPLITS, GrammarCorpus
 from lookback.data.grammar import Deriver
+from lookback.data.grammar.__main__ import make_ready
 from lookback.data.grammar.corpus import READY
 from lookback.errors import InputError
 
@@ -93,9 +94,13 @@ def test_the_ready_corpus_is_what_the_grammar_gives(tmp_path: Path) -> None:
 
 
 def test_made_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setattr("lookback.data.grammar.corpus.READY", tmp_path / "ready")
+    (tmp_path / "ready" / "former").mkdir(parents=True)
     generated = _load(GrammarCorpus(**SMALL, cache=str(tmp_path / "one")))
-    GrammarCorpus(**SMALL).make_ready()
+    made = make_ready(GrammarCorpus(**SMALL), tmp_path / "ready")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert list((tmp_path / "ready").iterdir()) == [made]
     monkeypatch.setattr(GrammarCorpus, "generate", lambda self: pytest.fail("generated again"))
     unpacked = _load(GrammarCorpus(**SMALL, cache=str(tmp_path / "other")))
     for split in SPLITS:

@@ -1,5 +1,25 @@
 """Makes the default corpus again: to be run, and its files committed, after a change to the grammar."""
 
-from lookback.data.grammar.corpus import GrammarCorpus
+import shutil
+from pathlib import Path
 
-print(GrammarCorpus().make_ready())
+import pyarrow.parquet as pq
+
+from lookback.data.grammar.corpus import READY, GrammarCorpus
+
+
+def make_ready(corpus: GrammarCorpus, folder: Path) -> Path:
+    """Generate a corpus and keep it in `folder`, in place of what is there."""
+    partial = folder.with_name(f".{folder.name}")
+    shutil.rmtree(partial, ignore_errors=True)
+    made = partial / corpus.ready.name
+    made.mkdir(parents=True)
+    for split, pairs in corpus.generated().items():
+        pq.write_table(pairs.data.table, made / f"{split}.parquet", compression="zstd", compression_level=19)
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)
+    return folder / made.name
+
+
+if __name__ == "__main__":
+    print(make_ready(GrammarCorpus(), READY))

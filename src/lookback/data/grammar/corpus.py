@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 SHORTEST, LONGEST = 3, 200  # words of the shortest sentence there is, and of the longest a reader may be asked to bear
 _ATTEMPTS = 1000  # draws for one new sentence before its length is taken to be used up
-_deriver = cache(Deriver)  # its tables take seconds, and what it derives depends on the draws alone
 READY = Path(__file__).parent / "ready"  # the corpus of the default arguments, so that nobody's first training waits
 
 
@@ -43,7 +40,7 @@ class GrammarCorpus:
             for); None means `max_length`. The attribute of this name always holds the number.
         lexicon: how many words there are: `small`, `medium` or `full`.
         seed: every draw comes from it, the same on every platform.
-        cache: folder that keeps generated corpora; None means a folder beside the cached datasets of `datasets`.
+        cache: folder that keeps corpora; None means a folder beside the cached datasets of `datasets`.
 
     Raises:
         ValueError: if a value is out of its range; the message names argument, value and range.
@@ -98,14 +95,14 @@ class GrammarCorpus:
         """
         from datasets import Dataset
 
-        doing = "Unpacking" if self._ready.is_dir() else "Generating"
+        doing = "Unpacking" if self.ready.is_dir() else "Generating"
         title = f"{doing} the built-in corpus, once: {sum(self.pairs.values()):,} pairs"
         folder = kept("grammar", self._key(), title, self._write, self.cache)
         return Dataset.load_from_disk(str(folder / split))
 
     def generate(self) -> dict[str, list[Pair]]:
         """Derive the pairs of every split, whatever is kept of them."""
-        deriver = _deriver(self.lexicon)
+        deriver = Deriver(self.lexicon)
         taken: set[str] = set()
         # The test split comes first: what it holds must not depend on the others.
         test = list(self._split("test", self.max_length, deriver, taken))
@@ -113,14 +110,23 @@ class GrammarCorpus:
         train = list(self._split("train", self.train_max_length, deriver, taken))
         return {"train": train, "validation": validation, "test": test}
 
-    def make_ready(self) -> Path:
-        """Generate the corpus and keep it in `READY`, in place of what is there; its folder."""
-        shutil.rmtree(READY, ignore_errors=True)
-        self._ready.mkdir(parents=True)
-        for split, pairs in self._generated().items():
-            path = self._ready / f"{split}.parquet"
-            pq.write_table(pairs.data.table, path, compression="zstd", compression_level=19)
-        return self._ready
+    def generated(self) -> "DatasetDict":
+        """What `generate` gives, as `load` gives it."""
+        from datasets import Dataset, DatasetDict, Features, List, Value
+
+        features = Features(
+            {"source": Value("string"), "target": Value("string"), "alignment": List(List(Value("int32")))}
+        )
+        splits = DatasetDict()
+        for split, pairs in self.generate().items():
+            columns = {field: [getattr(pair, field) for pair in pairs] for field in features}
+            splits[split] = Dataset.from_dict(columns, features)
+        return splits
+
+    @property
+    def ready(self) -> Path:
+        """Where the corpus would lie if it came with the package."""
+        return READY / self._key()
 
     def _split(self, split: str, longest: int, deriver: Deriver, taken: set[str]) -> Iterator[Pair]:
         """The pairs of a split, their lengths shuffled; `taken` holds the sources of validation and test so far."""
@@ -145,32 +151,16 @@ class GrammarCorpus:
         """The name that a corpus is kept under: decided by every argument and by the grammar's own source."""
         arguments = [self.pairs, self.min_length, self.max_length, self.train_max_length, self.lexicon, self.seed]
         digest = hashlib.sha256(json.dumps(arguments).encode())
-        for module in sorted(Path(__file__).parent.glob("*.py")):
+        for module in sorted(Path(__file__).parent.glob("[!_]*.py")):
             digest.update(module.read_text(encoding="utf-8").encode())
         return digest.hexdigest()[:24]
-
-    @property
-    def _ready(self) -> Path:
-        return READY / self._key()
 
     def _write(self, folder: Path) -> None:
         from datasets import Dataset, DatasetDict
 
-        if self._ready.is_dir():
-            tables = {split: pq.read_table(self._ready / f"{split}.parquet") for split in self.pairs}
+        if self.ready.is_dir():
+            tables = {split: pq.read_table(self.ready / f"{split}.parquet") for split in self.pairs}
             splits = DatasetDict({split: Dataset(table) for split, table in tables.items()})
         else:
-            splits = self._generated()
+            splits = self.generated()
         splits.save_to_disk(folder)
-
-    def _generated(self) -> "DatasetDict":
-        from datasets import Dataset, DatasetDict, Features, List, Value
-
-        features = Features(
-            {"source": Value("string"), "target": Value("string"), "alignment": List(List(Value("int32")))}
-        )
-        splits = DatasetDict()
-        for split, pairs in self.generate().items():
-            columns = {field: [getattr(pair, field) for pair in pairs] for field in features}
-            splits[split] = Dataset.from_dict(columns, features)
-        return splits
