@@ -64,11 +64,15 @@ def compose(directory: Path | str, *overrides: str, tiny_data: bool = True, tiny
     return config
 
 
-def run(directory: Path | str, *overrides: str, tiny_data: bool = True) -> dict[str, Any]:
-    """Train it; what results.json holds."""
+def run(directory: Path | str, *overrides: str, tiny_data: bool = True, drawn: bool = False) -> dict[str, Any]:
+    """Train it; what results.json holds. Unless ``drawn``, without chart and page: three quarters of so small a run."""
     from lookback.training.train import train
 
-    return train(compose(directory, *overrides, tiny_data=tiny_data), directory)
+    with pytest.MonkeyPatch.context() as patch:
+        if not drawn:
+            patch.setattr("lookback.report.save_chart", lambda chart, folder, name: [])
+            patch.setattr("lookback.report.write_report", lambda runs, path: path)
+        return train(compose(directory, *overrides, tiny_data=tiny_data), directory)
 
 
 def translated(capsys: pytest.CaptureFixture[str], directory: Path, source: Path, *overrides: str) -> list[str]:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("digits")
-    files = copy_task(folder, {"train": 6000, "validation": 100, "test": 200}, 2, 20)
+    files = copy_task(folder, {"train": 4000, "validation": 100, "test": 200}, 2, 14)
     return ["data=text", "data.bleu_tokenize=none", "data.train_max_length=null", *files]
 
 
@@ -23,7 +23,7 @@ def learn(directory: Path, digits: list[str], attention: str) -> dict[str, Any]:
     options = [
         *("encoder.embedding_size=32", "encoder.hidden_size=32"),
         *("decoder.embedding_size=32", "decoder.hidden_size=64", "decoder.readout_size=32"),
-        *("batch.size=32", "trainer.max_epochs=6", "trainer.accelerator=cpu", "optimizer.lr=0.005"),
+        *("batch.size=32", "trainer.max_epochs=5", "trainer.accelerator=cpu", "optimizer.lr=0.005"),
         *("logger=csv", "search=greedy", "validation_sentences=20", "initialization.deviation=0.1"),
     ]
     return train(compose(directory, *digits, *options, f"attention={attention}", tiny=False), directory)

@@ -23,7 +23,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, grammar_cache: str) -> Pa
     """A run of three epochs, with smoothing and dropout, so that what must ignore them is seen to."""
     directory = tmp_path_factory.mktemp("runs") / "finished"
     options = (f"trainer.max_epochs={EPOCHS}", "optimizer.lr=0.02", "label_smoothing=0.1")
-    run(directory, grammar_cache, *options, "encoder.dropout=0.2", "decoder.dropout=0.2")
+    run(directory, grammar_cache, *options, "encoder.dropout=0.2", "decoder.dropout=0.2", drawn=True)
     return directory
 
 
