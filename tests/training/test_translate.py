@@ -118,6 +118,12 @@ def test_a_bad_file_is_refused(
         translated(capsys, finished, path)
 
 
+@pytest.mark.parametrize("name", ["scores", "alignments"])
+def test_a_switch_is_on_or_off(finished: Path, source: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}='flase': expected true or false"):
+        translated(capsys, finished, source, f"{name}=flase")
+
+
 def test_batches_take_what_is_there_and_wait_for_no_more() -> None:
     more = threading.Event()
 

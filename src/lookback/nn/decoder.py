@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from lookback.nn.arguments import check_dropout, check_sizes
+from lookback.nn.arguments import check_dropout, check_sizes, check_switches
 from lookback.nn.attention import AdditiveAttention, Attention, DotAttention, GeneralAttention, Reader
 from lookback.nn.memory import Memory
 from lookback.nn.readout import READOUTS, AttentionalReadout
@@ -94,6 +94,9 @@ class RecurrentDecoder(nn.Module):
             raise ValueError(f"readout={readout!r}: expected one of {', '.join(READOUTS)}")
         check_sizes({"embedding_size": embedding_size, "readout_size": readout_size, "layers": layers})
         check_dropout(dropout)
+        check_switches(
+            {"input_feeding": input_feeding, "tie_embeddings": tie_embeddings, "residual": residual, "fast": fast}
+        )
         if input_feeding and query != "current":
             raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")
         if tie_embeddings and readout_size != embedding_size:

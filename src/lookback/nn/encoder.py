@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.autograd import Function
 
-from lookback.nn.arguments import check_dropout, check_sizes
+from lookback.nn.arguments import check_dropout, check_sizes, check_switches
 from lookback.nn.memory import Memory, length_mask
 from lookback.nn.recurrence import Recurrence
 from lookback.symbols import PAD
@@ -44,6 +44,7 @@ class RecurrentEncoder(nn.Module):
             raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}")
         check_sizes({"embedding_size": embedding_size, "hidden_size": hidden_size, "layers": layers})
         check_dropout(dropout)
+        check_switches({"residual": residual})
         self.reversals = DIRECTIONS[direction]
         self.residual = residual
         self.final_size = hidden_size

@@ -12,7 +12,8 @@ from omegaconf import DictConfig
 
 from lookback.data import encode_sources
 from lookback.data.lines import check_file, read_lines
-from lookback.errors import InputError
+from lookback.errors import InputError, settings
+from lookback.nn.arguments import check_switches
 from lookback.search import Hypothesis, Search
 from lookback.training.trained import Trained
 
@@ -26,6 +27,8 @@ def translate(config: DictConfig) -> None:
     0-based, words of the line as it was read and of the translation as it is written. Where a search gives several for
     a line, the number of the input line (0-based) comes first, as in Moses' n-best lists.
     """
+    with settings():
+        check_switches({"scores": config.scores, "alignments": config.alignments})
     trained = Trained.load(config.run, config.unknown_words)
     if config.alignments and not trained.module.model.decoder.attention.looks_back:
         raise InputError(
