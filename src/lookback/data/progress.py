@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-LINE_EVERY = 15  # seconds
+LINE_EVERY = 8.0
+"""Seconds from one plain line to the next: nobody shall take what goes on for hanging."""
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def step(title: str) -> Iterator[None]:
 
 @contextmanager
 def _lines(title: str) -> Iterator[None]:
-    """A line now, and one more for as long as it goes on: nobody shall take it for hanging."""
+    """A line now, and more for as long as it goes on."""
     print(f"{title} …", file=sys.stderr, flush=True)
     began, ended = time.monotonic(), Event()
 

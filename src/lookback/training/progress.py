@@ -8,11 +8,9 @@ import lightning
 from lightning.pytorch.callbacks import Callback, RichProgressBar
 
 from lookback.data import Batch
+from lookback.data.progress import LINE_EVERY
 from lookback.training.cost import Cost, line, spelt
 from lookback.training.module import data_of
-
-EVERY_SECONDS = 15.0
-"""From one plain line to the next."""
 
 
 def training_progress(cost: Cost) -> Callback:
@@ -46,7 +44,7 @@ class TrainingBar(RichProgressBar):
 class TrainingLines(Callback):
     """A line every ``every_seconds``, and one a validation."""
 
-    def __init__(self, cost: Cost, every_seconds: float = EVERY_SECONDS) -> None:
+    def __init__(self, cost: Cost, every_seconds: float = LINE_EVERY) -> None:
         self.cost = cost
         self.every_seconds = every_seconds
         self._started = 0.0
@@ -73,6 +71,10 @@ class TrainingLines(Callback):
             f"train loss {float(outputs['unsmoothed']):.3f}  {line(self.cost.rates())}  {_minutes(left)} left"
         )
 
+    def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if not trainer.sanity_checking:
+            _say(f"validating: {len(data_of(trainer).texts('validation')):,} sentences")
+
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         if trainer.sanity_checking:
             return
@@ -86,7 +88,7 @@ class TrainingLines(Callback):
 class TranslationLines(Callback):
     """A line every ``every_seconds``."""
 
-    def __init__(self, every_seconds: float = EVERY_SECONDS) -> None:
+    def __init__(self, every_seconds: float = LINE_EVERY) -> None:
         self.every_seconds = every_seconds
         self._last_line = 0.0
 
