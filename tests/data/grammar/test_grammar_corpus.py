@@ -76,7 +76,7 @@ def test_generation_depends_on_the_seed_alone(tmp_path: Path) -> None:
 def test_the_same_everywhere() -> None:
     """Pinned, text and gold links of every split: another corpus would silently change published numbers."""
     pairs = GrammarCorpus(**SMALL).generate()
-    assert hashlib.sha256(repr(pairs).encode()).hexdigest()[:16] == "5a0d4f45a4387ae9"
+    assert hashlib.sha256(repr(pairs).encode()).hexdigest()[:16] == "a4b473e99a8b0d88"
 
 
 def test_the_ready_corpus_is_what_the_grammar_gives(tmp_path: Path) -> None:
@@ -106,8 +106,10 @@ def test_made_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     for split in SPLITS:
         assert unpacked[split].features == generated[split].features
         assert unpacked[split].to_dict() == generated[split].to_dict()
-    said = capsys.readouterr().err
-    assert said == "".join(f"{doing} the built-in corpus, once: 420 pairs …\n" for doing in ("Generating", "Unpacking"))
+    said = capsys.readouterr().err.splitlines()
+    titles = [f"{doing} the built-in corpus, once: 420 pairs …" for doing in ("Generating", "Unpacking")]
+    assert [line for line in said if line in titles] == titles
+    assert all(line.startswith(tuple(titles)) for line in said)  # on a slow machine the seconds so far follow
 
 
 @pytest.mark.parametrize(

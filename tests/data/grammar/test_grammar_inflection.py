@@ -10,6 +10,9 @@ def test_nouns_and_adjectives() -> None:
     assert Entry(("horses",), ("chevaux",), ((0,),)) in words["Noun[m,3p,animal]"]
     assert Entry(("libraries",), ("bibliothèques",), ((0,),)) in words["Noun[f,3p,place]"]
     assert Entry(("old",), ("vieux/vieil",), ((0,),)) in words["Size[m,3s,person]"]
+    assert Entry(("beautiful", "small"), ("beau/bel", "petit"), ((0,), (1,))) in words["OpinionSize[m,3s,place]"]
+    assert [word.target for word in words["OpinionSize[f,3p,person]"]] == [("belles", "jeunes")]
+    assert [word.target[0] for word in words["Adjective[3s,f,thing]"] if word.source == ("new",)] == ["neuve"]
     assert Entry(("old",), ("vieux",), ((0,),)) in words["Adjective[3s,m,person]"]
     assert Entry(("white",), ("blanches",), ((0,),)) in words["After[f,3p,thing]"]
 

@@ -1,5 +1,7 @@
 """What the rules say of French, phenomenon by phenomenon: English, French, gold alignment."""
 
+import re
+from collections import Counter
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -8,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data.grammar import Deriver
+from lookback.data.grammar import Deriver, Pair
+from lookback.data.grammar.inflection import entries
 from lookback.data.grammar.orthography import starts_with_vowel
 
 PAIRS = {
@@ -36,9 +39,9 @@ PAIRS = {
     ),
     "vieil": ("an old friend arrives .", "un vieil ami arrive .", "0-0 1-1 2-2 3-3 4-4"),
     "beau before a consonant, vieil before mute h": (
-        "my beautiful old hotel is modern .",
-        "mon beau vieil hôtel est moderne .",
-        "0-0 1-1 2-2 3-3 4-4 5-5 6-6",
+        "my good old hotel and my beautiful small hotel are modern .",
+        "mon bon vieil hôtel et mon beau petit hôtel sont modernes .",
+        "0-0 1-1 2-2 3-3 4-4 5-5 6-6 7-7 8-8 9-9 10-10 11-11",
     ),
     "nouvel": ("this new hospital is big .", "ce nouvel hôpital est grand .", "0-0 1-1 2-2 3-3 4-4 5-5"),
     "cet, mon for ma": (
@@ -93,10 +96,10 @@ PAIRS = {
         "il veut parler au roi .",
         "0-0 1-1 2-2 3-2 4-3 5-3 6-4 7-5",
     ),
-    "au": ("we go to the market .", "nous allons au marché .", "0-0 1-1 2-2 3-2 4-3 5-4"),
+    "au": ("we go to the village .", "nous allons au village .", "0-0 1-1 2-2 3-2 4-3 5-4"),
     "aux, être": (
-        "the girls went to the schools .",
-        "les filles sont allées aux écoles .",
+        "the aunts went to the schools .",
+        "les tantes sont allées aux écoles .",
         "0-0 1-1 2-2 2-3 3-4 4-4 5-5 6-6",
     ),
     "du": (
@@ -154,6 +157,22 @@ PAIRS = {
         "les clés ont été trouvées par l' enfant .",
         "0-0 1-1 2-2 2-3 3-4 4-5 5-6 6-7 7-8",
     ),
+    "tall, not great": ("the king was tall .", "le roi était grand .", "0-0 1-1 2-2 3-3 4-4"),
+    "neuf behind the verb": (
+        "this new house is new .",
+        "cette nouvelle maison est neuve .",
+        "0-0 1-1 2-2 3-3 4-4 5-5",
+    ),
+    "young before the noun, after an opinion": (
+        "the beautiful young actress arrives .",
+        "la belle jeune actrice arrive .",
+        "0-0 1-1 2-2 3-3 4-4 5-5",
+    ),
+    "an expression of time for each clause": (
+        "today , she knows that he never slept .",
+        "aujourd'hui , elle sait qu' il n' a jamais dormi .",
+        "0-0 1-1 2-2 3-3 4-4 5-5 6-6 6-8 7-7 7-9 8-10",
+    ),
     "in the morning": ("she worked in the morning .", "elle a travaillé le matin .", "0-0 1-1 1-2 2-3 3-3 4-4 5-5"),
     "last week": (
         "they left last week .",
@@ -161,6 +180,16 @@ PAIRS = {
         "0-0 1-1 1-2 2-5 3-3 3-4 4-6",
     ),
 }
+CLAUSES = ("Core", "Relative")  # what has a verb of its own; an opening belongs to the core behind it
+TIMES = re.compile(
+    r"\b(yesterday|that day|today|sometimes|now|tonight|last (week|night)|often|always|rarely|never|no longer"
+    r"|in the (morning|evening|afternoon))\b"
+)
+OPINION_SIZE = re.compile(r"\b(beautiful|pretty|good) (small|big|old|new|young)\b")
+ALLOWED = {  # belle petite, belle grande, jolie petite, bonne petite, bonne vieille, belle jeune
+    ("beautiful", "small"), ("beautiful", "big"), ("pretty", "small"),
+    ("good", "small"), ("good", "old"), ("beautiful", "young"),
+}  # fmt: skip
 ELIDED = ("le", "la", "je", "ne", "de", "que", "me", "ce", "ma", "sa")
 UNCONTRACTED = (("de", "le"), ("de", "les"), ("à", "le"), ("à", "les"), ("de", "des"), ("de", "de"))
 
@@ -184,6 +213,13 @@ def test_phenomenon(parser: Any, english: str, french: str, alignment: str) -> N
         "the doctor which sleeps is old .",
         "she thinks that he sleeps and .",
         "the white small hen sings .",
+        "yesterday , he often slept .",  # one expression of time a clause
+        "he never sleeps in the morning .",
+        "he often works and never sleeps .",
+        "the pretty old house is white .",  # jolie vieille
+        "the great king sleeps .",
+        "the big king sleeps .",  # grand roi: a great one
+        "the king is big .",
         "the man who sleeps and works is old .",  # whose verb is the second one? French would have to know
     ],
 )
@@ -196,6 +232,80 @@ def test_english_determines_french(parser: Any, deriver: Deriver, length: int, s
     """However a sentence is read, its French and its alignment are the same."""
     pair = deriver.derive(length, Random(seed))
     assert parser.translate(pair.source) == {(pair.target, frozenset(pair.alignment))}
+
+
+class Clauses(Deriver):
+    """Notes which words each clause of a pair has for its own: those of a clause within it are not."""
+
+    def derive(self, length: int, random: Random) -> Pair:
+        self.spans: list[tuple[int, int, bool]] = []  # first word, the one behind the last, whether it is an opening
+        return super().derive(length, random)
+
+    def _expand(self, symbol: str, length: int, source: list[str], random: Random) -> Any:
+        start = len(source)
+        found = super()._expand(symbol, length, source, random)
+        name = symbol.partition("[")[0]
+        if name in CLAUSES or name == "Opening":
+            self.spans.append((start, len(source), name == "Opening"))
+        return found
+
+    def clauses(self, source: str) -> list[str]:
+        words = source.split()
+        openings = {end + 1: " ".join(words[start:end]) for start, end, opens in self.spans if opens}  # by its core
+        spans = sorted((end - start, start, end) for start, end, opens in self.spans if not opens)
+        found = []
+        for _, start, end in spans:  # the inner ones first
+            own = [word for word in words[start:end] if word]
+            words[start:end] = [""] * (end - start)
+            found.append(" ".join([openings.pop(start, ""), *own]).strip())
+        assert not openings
+        return found
+
+
+def test_clauses_are_told_apart() -> None:
+    clauses = Clauses("medium")
+    clauses.spans = [(0, 2, True), (3, 9, False), (5, 8, False)]
+    assert clauses.clauses("that day , the man who never slept left .") == ["who never slept", "that day the man left"]
+
+
+@pytest.mark.parametrize("lexicon", ["small", "medium", "full"])
+def test_one_expression_of_time_a_clause(lexicon: str) -> None:
+    """`yesterday , i often arrived last week` has three; over 500 pairs of 4 to 90 words."""
+    deriver, random = Clauses(lexicon), Random(1)
+    counts: Counter[int] = Counter()
+    for index in range(500):
+        pair = deriver.derive(4 + index * 7 % 87, random)
+        for clause in deriver.clauses(pair.source):
+            times = [found[0] for found in TIMES.finditer(clause)]
+            assert len(times) <= 1, (clause, pair.source)
+            counts[len(times)] += 1
+    assert counts[1] > 150  # and there are many
+
+
+@given(length=st.integers(3, 90), seed=st.integers(0, 10**6))
+def test_opinion_and_size(deriver: Deriver, length: int, seed: int) -> None:
+    """Only the pairs that French says: no *joli vieux*, no *belle nouvelle*."""
+    pair = deriver.derive(length, Random(seed))
+    assert set(OPINION_SIZE.findall(pair.source)) <= ALLOWED
+
+
+def test_every_allowed_pair_occurs(deriver: Deriver) -> None:
+    random = Random(0)
+    found = {pair for index in range(600) for pair in OPINION_SIZE.findall(deriver.derive(20, random).source)}
+    assert found == ALLOWED
+
+
+@pytest.mark.parametrize("lexicon", ["small", "medium", "full"])
+def test_adjectives_that_mean_something_else_before_a_person(lexicon: str) -> None:
+    """A *grand roi* is a great one, a *petit ami* a boyfriend, *bonne femme* no praise."""
+    before = {
+        word.source[0]
+        for symbol, words in entries(lexicon).items()
+        for word in words
+        if symbol.startswith(("Size", "Opinion", "After")) and symbol.endswith(",person]")
+    }
+    assert "old" in before
+    assert not before & {"tall", "short", "big", "small", "great", "good", "pretty"}
 
 
 @given(length=st.integers(3, 90), seed=st.integers(0, 10**6))

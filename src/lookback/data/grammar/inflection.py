@@ -104,12 +104,28 @@ def _placed(share: float | None) -> Iterator[_Placed]:
         for english, french, gender in _rows(table, share):
             yield "Noun", (gender, "3s", kind), entry(english.partition("/")[0], french.partition("/")[0])
             yield "Noun", (gender, "3p", kind), entry(_plural(english, english_plural), _plural(french, french_plural))
-    for english, french, kinds, place in _rows(lexicon.ADJECTIVES, share):
-        for letter, person, gender in product(kinds, lexicon.PERSONS, lexicon.GENDERS):
-            attribute = agree(french, gender, plural=person in _PLURAL)
-            yield "Adjective", (person, gender, lexicon.KINDS[letter]), entry(english, attribute.partition("/")[0])
-            if person in ("3s", "3p"):
-                yield place.capitalize(), (gender, person, lexicon.KINDS[letter]), entry(english, attribute)
+    adjectives = [
+        (english, french, kinds, places.split()) for english, french, kinds, places in _rows(lexicon.ADJECTIVES, share)
+    ]
+    for english, french, kinds, places in adjectives:
+        for place, letter, person, gender in product(places, kinds, lexicon.PERSONS, lexicon.GENDERS):
+            form = agree(french, gender, plural=person in _PLURAL)
+            if place == "state":
+                yield "Adjective", (person, gender, lexicon.KINDS[letter]), entry(english, form.partition("/")[0])
+            elif person in ("3s", "3p"):
+                yield place.capitalize(), (gender, person, lexicon.KINDS[letter]), entry(english, form)
+    preceding = {
+        english: (french, kinds) for english, french, kinds, places in adjectives if {"opinion", "size"} & set(places)
+    }
+    for pair in lexicon.OPINION_SIZE.strip().splitlines():
+        opinion, size = pair.split()
+        if opinion not in preceding or size not in preceding:
+            continue  # the lexicon is smaller
+        (french, kinds), (other, other_kinds) = preceding[opinion], preceding[size]
+        both = [letter for letter in kinds if letter in other_kinds]
+        for letter, person, gender in product(both, ("3s", "3p"), lexicon.GENDERS):
+            forms = [agree(adjective, gender, plural=person in _PLURAL) for adjective in (french, other)]
+            yield "OpinionSize", (gender, person, lexicon.KINDS[letter]), entry(pair, " ".join(forms))
     for name, table in lexicon.VERBS.items():
         for row in _rows(table, share):
             yield from _verb_forms(name, *row)

@@ -24,16 +24,15 @@ NOUNS = {
         hero/heroes     | héros            | m
         nurse           | infirmière       | f
         friend          | ami              | m
-        girl            | fille            | f
+        aunt            | tante            | f
         teacher         | professeur       | m
         ---
-        mother          | mère             | f
-        aunt            | tante            | f
+        singer          | chanteuse        | f
         neighbour       | voisin           | m
-        sister          | sœur             | f
+        baker           | boulangère       | f
         farmer          | fermier          | m
         princess        | princesse        | f
-        brother         | frère            | m
+        soldier         | soldat           | m
         dancer          | danseuse         | f
         student         | étudiant         | m
         witch           | sorcière         | f
@@ -83,7 +82,7 @@ NOUNS = {
     "place": """
         garden          | jardin           | m
         house           | maison           | f
-        market          | marché           | m
+        village         | village          | m
         school          | école            | f
         hotel           | hôtel            | m
         church          | église           | f
@@ -92,9 +91,9 @@ NOUNS = {
         hospital        | hôpital          | m
         station         | gare             | f
         ---
-        village         | village          | m
         town            | ville            | f
         museum          | musée            | m
+        cinema          | cinéma           | m
         farm            | ferme            | f
         theatre         | théâtre          | m
         factory         | usine            | f
@@ -105,42 +104,58 @@ NOUNS = {
         """,
 }
 
-# English | French masculine, feminine | kinds | place: opinions and sizes stand before the noun, in this order, the
-# rest after it. A form after a slash replaces the masculine singular in front of a vowel.
+# English | French masculine, feminine | kinds | places: `opinion` and `size` before the noun, `after` it in French,
+# `state` after *to be*. A form after a slash replaces the masculine singular in front of a vowel. Some lack a place: a
+# *grand homme* is a great man, a *petit ami* a boyfriend, nobody is *joli*, and *bonne femme* is no praise. What is new
+# is *neuf* after *to be* and *nouveau* before a noun.
 ADJECTIVES = """
-        small           | petit petite              | patl | size
-        red             | rouge rouge               | t    | after
-        beautiful       | beau/bel belle            | patl | opinion
-        happy           | heureux heureuse          | pa   | after
-        old             | vieux/vieil vieille       | patl | size
-        white           | blanc blanche             | atl  | after
-        tired           | fatigué fatiguée          | pa   | after
-        quiet           | tranquille tranquille     | l    | after
-        big             | grand grande              | patl | size
-        famous          | célèbre célèbre           | pl   | after
+        small           | petit petite              | atl  | size state
+        red             | rouge rouge               | t    | after state
+        beautiful       | beau/bel belle            | patl | opinion state
+        happy           | heureux heureuse          | pa   | after state
+        old             | vieux/vieil vieille       | patl | size state
+        white           | blanc blanche             | atl  | after state
+        tall            | grand grande              | p    | state
+        tired           | fatigué fatiguée          | pa   | after state
+        quiet           | tranquille tranquille     | l    | after state
+        big             | grand grande              | atl  | size state
+        famous          | célèbre célèbre           | pl   | after state
         new             | nouveau/nouvel nouvelle   | tl   | size
-        black           | noir noire                | at   | after
-        good            | bon bonne                 | pat  | opinion
-        modern          | moderne moderne           | tl   | after
-        young           | jeune jeune               | pa   | size
-        sad             | triste triste             | pa   | after
-        heavy           | lourd lourde              | t    | after
-        pretty          | joli jolie                | patl | opinion
-        rich            | riche riche               | p    | after
-        empty           | vide vide                 | l    | after
-        green           | vert verte                | t    | after
+        new             | neuf neuve                | tl   | state
+        black           | noir noire                | at   | after state
+        good            | bon bonne                 | atl  | opinion state
+        modern          | moderne moderne           | tl   | after state
+        short           | petit petite              | p    | state
+        young           | jeune jeune               | pa   | size state
+        sad             | triste triste             | pa   | after state
+        heavy           | lourd lourde              | t    | after state
+        pretty          | joli jolie                | atl  | opinion state
+        rich            | riche riche               | p    | after state
+        empty           | vide vide                 | l    | after state
+        green           | vert verte                | t    | after state
         ---
-        kind            | gentil gentille           | p    | after
-        proud           | fier fière                | p    | after
-        dark            | sombre sombre             | l    | after
-        brown           | brun brune                | a    | after
-        calm            | calme calme               | p    | after
-        grey            | gris grise                | at   | after
-        strong          | fort forte                | pa   | after
-        yellow          | jaune jaune               | t    | after
-        serious         | sérieux sérieuse          | p    | after
-        broken          | cassé cassée              | t    | after
-        clean           | propre propre             | tl   | after
+        kind            | gentil gentille           | p    | after state
+        proud           | fier fière                | p    | after state
+        dark            | sombre sombre             | l    | after state
+        brown           | brun brune                | a    | after state
+        calm            | calme calme               | p    | after state
+        grey            | gris grise                | at   | after state
+        strong          | fort forte                | pa   | after state
+        yellow          | jaune jaune               | t    | after state
+        serious         | sérieux sérieuse          | p    | after state
+        broken          | cassé cassée              | t    | after state
+        clean           | propre propre             | tl   | after state
+        """
+
+# An opinion and a size before one noun, where French says so: a *beau petit livre*, a *bon vieux chien*, a *belle jeune
+# actrice*; no *joli vieux château*. The kinds are those that both words go with.
+OPINION_SIZE = """
+        beautiful small
+        beautiful big
+        pretty small
+        good old
+        good small
+        beautiful young
         """
 
 # English base (past, participle where irregular) | French infinitive (je, il, nous, vous, ils, participle where
@@ -242,7 +257,7 @@ CLOSED = {
     "Time,present": "now | maintenant; tonight | ce soir",
     "Time,past": "yesterday | hier",
     "Opening,present": "today | aujourd'hui; sometimes | parfois",
-    "Opening,past": "suddenly | soudain; one day | un jour",
+    "Opening,past": "yesterday | hier; that day | ce jour-là",
     "Preposition,person": "with | avec; near | près de; behind | derrière; in front of | devant",
     "Preposition,thing": "near | près de; on | sur; under | sous",
     "Preposition,place": "in*2 | dans; near | près de; behind | derrière; in front of | devant",

@@ -99,11 +99,11 @@ def _lines() -> Iterator[list[str]]:
         aux, _, agreement = auxiliary.rstrip("]").partition("[")
         agreement = agreement or {"avoir": "m,3s", "être": "g,p"}[aux]
         clitic, french = _CLITIC.findall(french)[0], _CLITIC.sub("@", french)
-        for tense, share, polarity, group, french_group, group_links in frames:
+        for tense, share, polarity, time, group, french_group, group_links in frames:
             meaning = {"V": name, "C": clitic, "aux": aux, "A": agreement}
             english_group = _write(_VERB.sub(rf"V[\1,{kinds}]", group), meaning)
             yield [
-                _write(head, {"t": tense}),
+                _write(head, {"t": tense, "w": time}),
                 str(float(weight) * float(share) / totals[tense]),
                 english.replace("@", english_group).replace("*", polarity),
                 french.replace("@", _write(french_group, meaning)),

@@ -11,10 +11,12 @@ and takes every value:
     k, o     kind: person animal thing place    a        kinds that act: person animal
     i        kinds that do not: thing place     t, u     tense: present past
     d        how deep noun phrases and clauses may still nest, 0 to 2; `d-` is one less, and no rule where there is none
+    w        whether a clause may still hold an expression of time (free) or holds one already (taken)
 
 What English leaves open is closed here, so that the French is a function of the English. A relative clause stands right
 after its noun; coordinated parts have none, but for the last verb phrase; `of` and prepositions take no coordination;
-`you` is one man, politely addressed, `i` a man, `we` and `they` men among others; no noun becomes `it`.
+`you` is one man, politely addressed, `i` a man, `we` and `they` men among others; no noun becomes `it`. A clause says
+once at most when or how often: *yesterday*, *often*, *never*, *in the morning*. A subordinate clause counts for itself.
 """
 
 DOMAINS = {
@@ -26,6 +28,7 @@ DOMAINS = {
     "i": ("thing", "place"),
     **dict.fromkeys("tu", ("present", "past")),
     "d": ("0", "1", "2"),
+    "w": ("free", "taken"),
 }
 
 RULES = """
@@ -39,19 +42,19 @@ Sentence[t] | 1 | Clause[t] , so Sentence[t]   | Clause , donc Sentence | ,-, so
 Sentence[t] | 1 | Clause[t] , then Sentence[t] | Clause , puis Sentence | ,-, then-puis
 Sentence[t] | 1 | Clause[t] ; Sentence[t]      | Clause ; Sentence
 
-Clause[t] | 6 | Core[t,2]                     | Core
-Clause[t] | 1 | Opening[t] , Core[t,2]        | Opening , Core
-Clause[t] | 2 | Core1[t,2] because Core2[t,2] | Core1 parce que Core2 | because-parce because-que
-Clause[t] | 1 | Core1[t,2] when Core2[t,2]    | Core1 quand Core2
-Clause[t] | 1 | when Core1[t,2] , Core2[t,2]  | quand Core1 , Core2   | when-quand ,-,
+Clause[t] | 6 | Core[t,2,free]                          | Core
+Clause[t] | 1 | Opening[t] , Core[t,2,taken]            | Opening , Core
+Clause[t] | 2 | Core1[t,2,free] because Core2[t,2,free] | Core1 parce que Core2 | because-parce because-que
+Clause[t] | 1 | Core1[t,2,free] when Core2[t,2,free]    | Core1 quand Core2
+Clause[t] | 1 | when Core1[t,2,free] , Core2[t,2,free]  | quand Core1 , Core2   | when-quand ,-,
 
-Clause[present] | 1 | Core1[present,2] while Core2[present,2] | Core1 pendant que Core2 | while-pendant while-que
+Clause[present] | 1 | Core1[present,2,free] while Core2[present,2,free] | Core1 pendant que Core2 | while-pendant while-que
 
-Clause[present] | 1 | if Core1[present,2] , Core2[present,2] | si Core1 , Core2 | if-si ,-,
+Clause[present] | 1 | if Core1[present,2,free] , Core2[present,2,free] | si Core1 , Core2 | if-si ,-,
 
-Core[t,d]       | 6 | Subject[p,g,a,d] Predicate[t,p,g,a,d]                           | Subject Predicate
-Core[t,d]       | 2 | Subject[q,g,i,d] State[t,q,g,i,d]                               | Subject State
-Core[present,d] | 2 | Subject[p,g,person,d] Thinking[finite,p,person] that Core[u,d-] | Subject Thinking que Core
+Core[t,d,w]       | 6 | Subject[p,g,a,d] Predicate[t,p,g,a,d,w]                              | Subject Predicate
+Core[t,d,w]       | 2 | Subject[q,g,i,d] State[t,q,g,i,d,w]                                  | Subject State
+Core[present,d,w] | 2 | Subject[p,g,person,d] Thinking[finite,p,person] that Core[u,d-,free] | Subject Thinking que Core
 
 # Subjects. Coordinated ones are masculine unless all are feminine.
 Subject[p,g,person,d] | 6   | Pronoun[p,g]                  | Pronoun
@@ -94,23 +97,23 @@ Unpreceded[g,q,k] | 5  | Noun[g,q,k]                        | Noun
 Unpreceded[g,q,k] | 2  | After[g,q,k] Noun[g,q,k]           | Noun After
 Preceding[g,q,k]  | 2  | Size[g,q,k]                        | Size
 Preceding[g,q,k]  | 1  | Opinion[g,q,k]                     | Opinion
-Preceding[g,q,k]  | .7 | Opinion[g,q,k] Size[g,q,k]         | Opinion Size
+Preceding[g,q,k]  | .7 | OpinionSize[g,q,k]                 | OpinionSize
 
 # Relative clauses: qui for the subject, où for a place; que for the object is among the verb rules.
-Relative[g,q,person,d] | 4 | who Verbal[t,q,g,person,d]               | qui Verbal
-Relative[g,q,animal,d] | 4 | that Verbal[t,q,g,animal,d]              | qui Verbal
-Relative[g,q,i,d]      | 3 | that State[t,q,g,i,d]                    | qui State
-Relative[g,q,place,d]  | 2 | where Subject[p,h,a,0] Verbal[t,p,h,a,d] | où Subject Verbal
+Relative[g,q,person,d] | 4 | who Verbal[t,q,g,person,d,free]               | qui Verbal
+Relative[g,q,animal,d] | 4 | that Verbal[t,q,g,animal,d,free]              | qui Verbal
+Relative[g,q,i,d]      | 3 | that State[t,q,g,i,d,free]                    | qui State
+Relative[g,q,place,d]  | 2 | where Subject[p,h,a,0] Verbal[t,p,h,a,d,free] | où Subject Verbal
 
 # Predicates of those who act.
-Predicate[t,p,g,a,d] | 7 | Phrase[t,p,g,a,d]                         | Phrase
-Predicate[t,p,g,a,d] | 2 | Phrase1[t,p,g,a,0] and Phrase2[t,p,g,a,d] | Phrase1 et Phrase2
-Phrase[t,p,g,a,d]    | 8 | Verbal[t,p,g,a,d]                         | Verbal
-Phrase[t,p,g,a,d]    | 1 | Doing[t,p,g,a,d] Where[a,d]               | Doing Where
-Phrase[t,p,g,a,d]    | 1 | Doing[t,p,g,a,d] When[t]                  | Doing When
-Verbal[t,p,g,a,d]    | 4 | Doing[t,p,g,a,d]                          | Doing
-Verbal[t,p,g,a,d]    | 1 | State[t,p,g,a,d]                          | State
-Doing[t,p,g,a,d]     | 2 | Acting[t,p,a,d]                           | Acting
+Predicate[t,p,g,a,d,w] | 7 | Phrase[t,p,g,a,d,w]                               | Phrase
+Predicate[t,p,g,a,d,w] | 2 | Phrase1[t,p,g,a,0,taken] and Phrase2[t,p,g,a,d,w] | Phrase1 et Phrase2
+Phrase[t,p,g,a,d,w]    | 8 | Verbal[t,p,g,a,d,w]                               | Verbal
+Phrase[t,p,g,a,d,w]    | 1 | Doing[t,p,g,a,d,w] Where[a,d]                     | Doing Where
+Phrase[t,p,g,a,d,free] | 1 | Doing[t,p,g,a,d,taken] When[t]                    | Doing When
+Verbal[t,p,g,a,d,w]    | 4 | Doing[t,p,g,a,d,w]                                | Doing
+Verbal[t,p,g,a,d,w]    | 1 | State[t,p,g,a,d,w]                                | State
+Doing[t,p,g,a,d,w]     | 2 | Acting[t,p,a,d,w]                                 | Acting
 
 When[t]    | 3 | Time[t]        | Time
 When[t]    | 2 | in the Daypart | le[m,3s] Daypart    | in-le the-le
@@ -118,15 +121,15 @@ When[past] | 1 | last week      | la semaine dernière | last-dernière week-la 
 When[past] | 1 | last night     | la nuit dernière    | last-dernière night-la night-nuit
 
 # States: adjectives, places, and what others do to one.
-State[t,p,g,k,d] | 4 | Be[t,p] Adjective[p,g,k]                        | Be Adjective
-State[t,p,g,k,d] | 1 | Be[t,p] Adjective1[p,g,k] and Adjective2[p,g,k] | Be Adjective1 et Adjective2
-State[t,p,g,k,d] | 1 | Be[t,p] Often Adjective[p,g,k]                  | Be Often Adjective
-State[t,p,g,k,d] | 2 | Be[t,p] Where[k,d]                              | Be Where
-State[t,p,g,k,d] | 2 | Been[t,p] Passive[p,g,k] by Any[person,d]       | Been Passive par Any
+State[t,p,g,k,d,w]    | 4 | Be[t,p] Adjective[p,g,k]                        | Be Adjective
+State[t,p,g,k,d,w]    | 1 | Be[t,p] Adjective1[p,g,k] and Adjective2[p,g,k] | Be Adjective1 et Adjective2
+State[t,p,g,k,d,free] | 1 | Be[t,p] Often Adjective[p,g,k]                  | Be Often Adjective
+State[t,p,g,k,d,w]    | 2 | Be[t,p] Where[k,d]                              | Be Where
+State[t,p,g,k,d,w]    | 2 | Been[t,p] Passive[p,g,k] by Any[person,d]       | Been Passive par Any
 
-State[t,p,g,k,d] | 1 | Be[t,p] Never Adjective[p,g,k] | ne Be Never Adjective | Never-ne
-State[t,p,g,k,d] | 2 | Be[t,p] not Adjective[p,g,k]   | ne Be pas Adjective   | not-ne not-pas
-State[t,p,g,k,d] | 1 | Be[t,p] not Where[k,d]         | ne Be pas Where       | not-ne not-pas
+State[t,p,g,k,d,free] | 1 | Be[t,p] Never Adjective[p,g,k] | ne Be Never Adjective | Never-ne
+State[t,p,g,k,d,w]    | 2 | Be[t,p] not Adjective[p,g,k]   | ne Be pas Adjective   | not-ne not-pas
+State[t,p,g,k,d,w]    | 1 | Be[t,p] not Where[k,d]         | ne Be pas Where       | not-ne not-pas
 
 Be[present,p]   | 1 | be[p]  | être[p]
 Be[past,p]      | 1 | was[p] | étais[p]
@@ -142,45 +145,45 @@ Where[place,d] | 1 | behind Any[place,d]               | derrière Any
 Near[d]        | 3 | Preposition[place] Any[place,d]   | Preposition Any
 Near[d]        | 2 | Preposition[person] Any[person,d] | Preposition Any
 Near[d]        | 1 | Preposition[person] Tonic         | Preposition Tonic
-"""
+"""  # noqa: E501
 
 # What stands around a verb group: head | weight | verb class | auxiliary | English | French | links. FRAMES write the
 # group out at `@`, in French with its clitic in brackets. `être` has its participle agree with the subject, `avoir`
 # with what its brackets say, if anything. `*` is the frame's polarity.
 VERB_RULES = """
-Acting[t,p,a,d] | 5 | Transitive[a,o]      | avoir      | @ Object[*,o,d] | @() Object |
-Acting[t,p,a,d] | 4 | Transitive[a,person] | avoir[h,c] | @ Clitic[p,h,c] | @(Clitic)  |
+Acting[t,p,a,d,w] | 5 | Transitive[a,o]      | avoir      | @ Object[*,o,d] | @() Object |
+Acting[t,p,a,d,w] | 4 | Transitive[a,person] | avoir[h,c] | @ Clitic[p,h,c] | @(Clitic)  |
 
-Acting[t,p,a,d] | 1.3 | Giving[a]  | avoir | @ Object[*,thing,0] to Any[person,d] | @() Object à Any | to-à
-Acting[t,p,a,d] | 1.3 | Giving[a]  | avoir | @ Object[*,thing,0] to Dative[p]     | @(Dative) Object | to-Dative
-Acting[t,p,a,d] | 1.2 | Talking[a] | avoir | @ to Any[person,d]                   | @() à Any        | to-à
-Acting[t,p,a,d] | 1.2 | Talking[a] | avoir | @ to Dative[p]                       | @(Dative)        | to-Dative
-Acting[t,p,a,d] | 3   | Resting[a] | avoir | @                                    | @()              |
+Acting[t,p,a,d,w] | 1.3 | Giving[a]  | avoir | @ Object[*,thing,0] to Any[person,d] | @() Object à Any | to-à
+Acting[t,p,a,d,w] | 1.3 | Giving[a]  | avoir | @ Object[*,thing,0] to Dative[p]     | @(Dative) Object | to-Dative
+Acting[t,p,a,d,w] | 1.2 | Talking[a] | avoir | @ to Any[person,d]                   | @() à Any        | to-à
+Acting[t,p,a,d,w] | 1.2 | Talking[a] | avoir | @ to Dative[p]                       | @(Dative)        | to-Dative
+Acting[t,p,a,d,w] | 3   | Resting[a] | avoir | @                                    | @()              |
 
-Doing[t,p,g,a,d] | .5 | Moving[a] | être | @                   | @()        |
-Doing[t,p,g,a,d] | .3 | Going[a]  | être | @ to Any[place,d]   | @() à Any  | to-à
-Doing[t,p,g,a,d] | .2 | Coming[a] | être | @ from Any[place,d] | @() de Any | from-de
+Doing[t,p,g,a,d,w] | .5 | Moving[a] | être | @                   | @()        |
+Doing[t,p,g,a,d,w] | .3 | Going[a]  | être | @ to Any[place,d]   | @() à Any  | to-à
+Doing[t,p,g,a,d,w] | .2 | Coming[a] | être | @ from Any[place,d] | @() de Any | from-de
 
 Relative[g,q,person,d] | 3 | Transitive[a,person] | avoir[g,q] | whom Subject[p,h,a,0] @ | que Subject @() | whom-que
 Relative[g,q,animal,d] | 3 | Transitive[a,animal] | avoir[g,q] | that Subject[p,h,a,0] @ | que Subject @() | that-que
 Relative[g,q,i,d]      | 3 | Transitive[a,i]      | avoir[g,q] | that Subject[p,h,a,0] @ | que Subject @() | that-que
 """
 
-# How a verb V stands in its group: tense | weight | polarity | English | French | links. C is the clitic, if any; A is
-# what the participle agrees with; aux its auxiliary.
+# How a verb V stands in its group: tense | weight | polarity | time | English | French | links. C is the clitic, if
+# any; A is what the participle agrees with; aux its auxiliary.
 FRAMES = """
-present | 8 | plain   | V[finite,p]                   | C V                   |
-present | 3 | negated | do[p] not V[base,p]           | ne C V pas            | do-V not-ne not-pas
-present | 1 | negated | Never V[finite,p]             | ne C V Never          | Never-ne
-present | 1 | plain   | Often V[finite,p]             | C V Often             |
-present | 1 | plain   | can V[infinitive]             | pouvoir[p] C V        | can-pouvoir
-present | 1 | negated | cannot V[infinitive]          | ne pouvoir[p] pas C V | cannot-ne cannot-pouvoir cannot-pas
-present | 1 | plain   | must V[infinitive]            | devoir[p] C V         | must-devoir
-present | 1 | plain   | want[p] to1 V[infinitive]     | vouloir[p] C V        | want-vouloir to1-V
-present | 1 | plain   | be[p] going to1 V[infinitive] | aller[p] C V          | be-aller going-aller to1-V
+present | 8 | plain   | w    | V[finite,p]                   | C V                   |
+present | 3 | negated | w    | do[p] not V[base,p]           | ne C V pas            | do-V not-ne not-pas
+present | 1 | negated | free | Never V[finite,p]             | ne C V Never          | Never-ne
+present | 1 | plain   | free | Often V[finite,p]             | C V Often             |
+present | 1 | plain   | w    | can V[infinitive]             | pouvoir[p] C V        | can-pouvoir
+present | 1 | negated | w    | cannot V[infinitive]          | ne pouvoir[p] pas C V | cannot-ne cannot-pouvoir cannot-pas
+present | 1 | plain   | w    | must V[infinitive]            | devoir[p] C V         | must-devoir
+present | 1 | plain   | w    | want[p] to1 V[infinitive]     | vouloir[p] C V        | want-vouloir to1-V
+present | 1 | plain   | w    | be[p] going to1 V[infinitive] | aller[p] C V          | be-aller going-aller to1-V
 
-past | 6 | plain   | V[past,A]        | C aux[p] V           | V-aux
-past | 3 | negated | did not V[did,A] | ne C aux[p] pas V    | did-aux not-ne not-pas
-past | 1 | negated | never V[past,A]  | ne C aux[p] jamais V | V-aux never-ne never-jamais
-past | 1 | plain   | Often V[past,A]  | C aux[p] Often V     | V-aux
-"""
+past | 6 | plain   | w    | V[past,A]        | C aux[p] V           | V-aux
+past | 3 | negated | w    | did not V[did,A] | ne C aux[p] pas V    | did-aux not-ne not-pas
+past | 1 | negated | free | never V[past,A]  | ne C aux[p] jamais V | V-aux never-ne never-jamais
+past | 1 | plain   | free | Often V[past,A]  | C aux[p] Often V     | V-aux
+"""  # noqa: E501
