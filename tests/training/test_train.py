@@ -230,7 +230,7 @@ def test_rate_and_gradient_are_those_of_the_update(tmp_path: Path, grammar_cache
         (["trainer.max_steps=23", "trainer.max_epochs=-1"], [*range(1, 22, 2), 22]),
         (["trainer.max_epochs=1"], [0, 1, 2]),
         (["trainer.max_epochs=20", "trainer.limit_train_batches=2"], list(range(3, 40, 4))),
-        (["trainer.max_epochs=20", "trainer.accumulate_grad_batches=2"], list(range(2, 40, 3))),
+        (["trainer.max_epochs=20", "trainer.accumulate_grad_batches=2"], list(range(3, 40, 4))),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )

@@ -9,6 +9,7 @@ import torch
 from lightning.pytorch.plugins.precision import Precision
 from lightning.pytorch.utilities.enums import GradClipAlgorithmType
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
@@ -73,6 +74,7 @@ class TranslationModule(lightning.LightningModule):
         self.config = config
         self.validation_search = GreedySearch(search.rule.limit_factor, search.rule.limit_extra)
         self.train_loss = TokenMean()
+        self._point: Tensor | None = None
         self.validation_loss = TokenMean()
         self.validation_bleu = CorpusBleu(bleu_tokenize)
         self.test_loss = TokenMean()
@@ -109,16 +111,27 @@ class TranslationModule(lightning.LightningModule):
     def training_step(self, batch: Batch, batch_index: int) -> dict[str, Any]:
         """``loss``, what the optimizer gets; ``nll``, the batch's unsmoothed nats; ``tokens``: of how many words."""
         result = self._loss(batch, self.label_smoothing)
+        self.train_loss.update(result.nll.detach(), result.tokens)
+        self._end_point()  # here: callbacks save checkpoints before `on_train_batch_end`, without the point's tokens
         return {"loss": result.loss / result.tokens, "nll": result.nll, "tokens": result.tokens}
+
+    def _end_point(self) -> None:
+        """Close a point of the training curve where this batch ends an update that is logged."""
+        batches = self.trainer.fit_loop.batch_idx + 1
+        steps = batches % self.trainer.accumulate_grad_batches == 0 or self.trainer.is_last_batch
+        if steps and is_logged(self.trainer):
+            self._point = self.train_loss.compute()
+            self.train_loss.reset()
 
     def _loss(self, batch: Batch, smoothing: float = 0.0) -> TokenLoss:
         return self.model(batch.source, batch.source_length, batch.target, smoothing, batch.target_tokens)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_index: int) -> None:
-        self.train_loss.update(outputs["nll"].detach(), outputs["tokens"])
-        if is_logged(self.trainer):
-            self.log("train/loss", self.train_loss.compute(), on_step=True, on_epoch=False)
-            self.train_loss.reset()
+        if self._point is None:  # the last update is logged too, but not known to be the last before its end
+            self._end_point()
+        if self._point is not None:
+            self.log("train/loss", self._point, on_step=True, on_epoch=False)
+            self._point = None
 
     def configure_gradient_clipping(
         self,
