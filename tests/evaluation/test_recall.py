@@ -148,6 +148,11 @@ def test_the_curve_of_an_arm_equals_a_plain_loop():
     both, second = recall_curve(resamples, [0, 1]), recall_curve(resamples, [1])
     for fifth in range(FIFTHS):
         assert both[0]["recall"][fifth] == pytest.approx((whole[fifth] + second[0]["recall"][fifth]) / 2)
+    assert all(
+        0 <= low <= share <= high <= 1
+        for part in both
+        for share, (low, high) in zip(part["recall"], part["ci"], strict=True)
+    )
     short = recall_curve(Resamples(runs, bounds=[1, 2, 3], resamples=20), [0])
     assert short[1] == {"lo": 1, "hi": 1, "n": 0, "recall": [None] * 5, "ci": [None] * 5, "chance": [None] * 5}
     assert [recall is None for recall in short[2]["recall"]] == [False, True, False, True, True]  # two words: 0 and 2

@@ -9,8 +9,7 @@ import hydra
 import pytest
 from hydra.utils import instantiate
 
-from lookback.report import read_run
-from lookback.report.contrasts import CountedRuns
+from lookback.evaluation import Resamples, Segments, recall_curve
 from lookback.training.align import align
 from lookback.training.evaluate import evaluate
 from running import CONF, compose, run
@@ -66,8 +65,8 @@ def test_gold_of_the_corpus_is_counted_for_none_too(none: Path, grammar_cache: s
     rows = instantiate(compose(none, grammar_cache).data).load("test")
     links = [{(i, j) for i, j in row["alignment"]} for row in rows]
     check(record, predictions(none / "test"), links)
-    found = CountedRuns([read_run(none)]).recall()
-    assert [part["recall"] for part in found["none"].mean[1:]] == [b["recall"] for b in record["position_recall"]]
+    counted = Resamples([Segments.load(none / "test" / "segments.npz")])
+    assert recall_curve(counted, [0])[1:] == record["position_recall"]
 
 
 def test_without_gold_another_run_aligns(none: Path, finished: Path, tmp_path: Path) -> None:
