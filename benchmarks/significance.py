@@ -97,6 +97,7 @@ def _runs(sentences: int) -> list[Segments]:
                 [characters, characters, chance.binomial(characters, found ** np.arange(1, 7))]
             ).reshape(sentences, -1),
             ter_statistics=np.column_stack([chance.binomial(lengths, 1 - found), lengths]),
+            repetition_statistics=np.column_stack([chance.binomial(lengths, (1 - found) / 9), lengths]),
         )
         for found in chance.uniform(0.3, 0.9, size=ARMS * SEEDS)
     ]

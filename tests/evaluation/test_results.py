@@ -176,7 +176,7 @@ def test_scoring_is_quick_where_translations_are_long_and_bad():
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
         (lambda record: record.update(seed=None), "seed=None, expected int"),
-        (lambda record: record.update(schema=4), "schema 4; this version of lookback reads 3"),
+        (lambda record: record.update(schema=5), "schema 5; this version of lookback reads 4"),
         (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
         (
@@ -200,12 +200,23 @@ def test_an_unknown_cost_is_refused_when_the_results_are_made():
 
 
 NEW_IN_3 = ("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length")
+NEW_IN_4 = ("position_recall",)
+
+
+def without(curve, keys):
+    return [{key: bucket[key] for key in bucket if key not in keys} for bucket in curve]
+
+
+def version_3(record):
+    kept = {key: value for key, value in record.items() if key not in NEW_IN_4}
+    curves = {name: without(record[name], ("omitted", "repeated")) for name in ("by_length", "by_equal_count")}
+    return kept | curves | {"schema": 3, "aer": None}
 
 
 def version_2(record):
-    curve = [{key: bucket[key] for key in bucket if key not in ("chrf", "ter")} for bucket in record["by_length"]]
+    record = version_3(record)
     kept = {key: value for key, value in record.items() if key not in NEW_IN_3}
-    return kept | {"schema": 2, "by_length": curve, "aer": None}
+    return kept | {"schema": 2, "by_length": without(record["by_length"], ("chrf", "ter"))}
 
 
 def version_1(record):
@@ -214,18 +225,24 @@ def version_1(record):
     return kept | {"schema": 1, "cost": cost}
 
 
-@pytest.mark.parametrize("old", [version_1, version_2])
+@pytest.mark.parametrize("old", [version_1, version_2, version_3])
 def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hold(tmp_path, old):
     record = score()
     write_json(tmp_path / "results.json", old(record))
     found = read_results(tmp_path / "results.json")
-    assert found["schema"] == 3
-    assert {found[key] for key in NEW_IN_3} == {None}
-    assert [{**bucket, "chrf": None, "ter": None} for bucket in record["by_length"]] == found["by_length"]
+    assert found["schema"] == 4
+    assert {found[key] for key in NEW_IN_4} == {None}
+    unknown = ("omitted", "repeated", *(() if old is version_3 else ("chrf", "ter")))
+    assert found["by_length"] == [bucket | dict.fromkeys(unknown) for bucket in record["by_length"]]
+    if old is version_3:
+        assert found["by_equal_count"] == [bucket | dict.fromkeys(unknown) for bucket in record["by_equal_count"]]
+        assert {key: found[key] for key in NEW_IN_3[1:]} == {key: record[key] for key in NEW_IN_3[1:]}
+    else:
+        assert {found[key] for key in NEW_IN_3} == {None}
     first = old is version_1
     assert found["training_data"] == (dict.fromkeys(TRAINING_DATA) if first else TRAINING_DATA)
     assert found["cost"] == (COST | {"waiting": None} if first else COST)
-    changed = {"schema", "by_length", "training_data", "cost", "aer", *NEW_IN_3}
+    changed = {"schema", "by_length", "training_data", "cost", "aer", *NEW_IN_3, *NEW_IN_4}
     assert {key: found[key] for key in SCHEMA if key not in changed} == {
         key: record[key] for key in SCHEMA if key not in changed
     }

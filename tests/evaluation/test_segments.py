@@ -11,6 +11,7 @@ from lookback.evaluation import (
     Prediction,
     Segments,
     chrf_statistics,
+    repetition_statistics,
     sentence_statistics,
     ter_statistics,
 )
@@ -31,6 +32,8 @@ def test_counts_words_and_bleu_statistics():
     assert (segments.bleu_statistics == sentence_statistics(["x y z", ""], ["x y z w", "x"], "none")).all()
     assert (segments.chrf_statistics == chrf_statistics(["x y z", ""], ["x y z w", "x"])).all()
     assert (segments.ter_statistics == ter_statistics(["x y z", ""], ["x y z w", "x"])).all()
+    assert (segments.repetition_statistics == repetition_statistics(["x y z", ""], ["x y z w", "x"], "none")).all()
+    assert segments.position_statistics is None
     assert segments[segments.truncated].source_length.tolist() == [1]
 
 
@@ -41,15 +44,29 @@ def test_load_gives_back_what_save_wrote(tmp_path, predictions):
     loaded = Segments.load(tmp_path / "test" / "segments.npz")
     for field in fields(Segments):
         expected, found = getattr(segments, field.name), getattr(loaded, field.name)
+        if expected is None:
+            assert found is None
+            continue
         assert found.dtype == expected.dtype
         assert (found == expected).all()
+
+
+def test_what_is_counted_by_position_is_there_where_there_are_links(tmp_path):
+    assert Segments.of(PREDICTIONS, "none", [None, []]).position_statistics is None
+    segments = Segments.of(PREDICTIONS, "none", [[(0, 1), (2, 2)], None])
+    assert segments.position_statistics.shape == (2, 16)
+    assert segments.position_statistics[:, -1].tolist() == [1, 0]
+    segments.save(tmp_path / "segments.npz")
+    loaded = Segments.load(tmp_path / "segments.npz")
+    assert (loaded.position_statistics == segments.position_statistics).all()
+    assert (loaded[np.array([1])].position_statistics == 0).all()
 
 
 def test_what_is_no_segments_file_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match=r"absent.npz.*expected a segments.npz"):
         Segments.load(tmp_path / "absent.npz")
     np.savez(tmp_path / "other.npz", source_length=np.zeros(2))
-    with pytest.raises(MissingCounts, match=r"other.npz: no reference_length, .*ter_statistics; expected"):
+    with pytest.raises(MissingCounts, match=r"other.npz: no reference_length, .*repetition_statistics; expected"):
         Segments.load(tmp_path / "other.npz")
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04broken")
     with pytest.raises(InputError, match=r"broken.npz"):
@@ -67,4 +84,5 @@ def test_arrays_of_different_lengths_are_refused():
             segments.bleu_statistics,
             segments.chrf_statistics,
             segments.ter_statistics,
+            segments.repetition_statistics,
         )

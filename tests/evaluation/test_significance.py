@@ -40,6 +40,7 @@ def system(quality, lengths, seed: int) -> Segments:
         bleu_statistics=np.concatenate([found, totals, lengths[:, None], lengths[:, None]], axis=1),
         chrf_statistics=np.concatenate([np.repeat(lengths[:, None], 17, axis=1), found[:, :1]], axis=1),
         ter_statistics=np.stack([lengths - found[:, 0], lengths], axis=1),
+        repetition_statistics=np.stack([found[:, 0] - found[:, 3], lengths], axis=1),
     )
 
 
@@ -225,7 +226,7 @@ def shortened(run: Segments) -> Segments:
 
 
 def together(first: Segments, second: Segments) -> Segments:
-    names = [field.name for field in fields(Segments)]
+    names = [field.name for field in fields(Segments) if getattr(first, field.name) is not None]
     return Segments(**{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names})
 
 
@@ -235,7 +236,13 @@ def plain(measure: str, run: Segments, rows) -> float:
         return float(chrf(sum(run.chrf_statistics[row] for row in rows)))
     if measure == "ter":
         return 100 * sum(run.ter_statistics[row][0] for row in rows) / sum(run.ter_statistics[row][1] for row in rows)
+    if measure == "repeated":
+        return (
+            100 * sum(run.repetition_statistics[row][0] for row in rows) / sum(run.source_length[row] for row in rows)
+        )
     counts = sum(run.bleu_statistics[row] for row in rows)
+    if measure == "omitted":
+        return 100 - 100 * counts[0] / counts[9]
     if measure == "length_ratio":
         return counts[8] / counts[9]
     return float(bleu(counts, effective_order=True, brevity_penalty=measure == "bleu"))
@@ -327,7 +334,10 @@ def test_measures_that_share_counts_and_other_contrasts_take_no_further_draw(mon
 
 
 def test_a_measure_that_is_not_known_is_named():
-    with pytest.raises(ValueError, match=r"measure='blue': expected one of bleu, bleu_no_bp, chrf, ter, length_ratio"):
+    with pytest.raises(
+        ValueError,
+        match=r"measure='blue': expected one of bleu, bleu_no_bp, chrf, ter, length_ratio, omitted, repeated",
+    ):
         Resamples([system(0.8, [5], 1)]).arm([0], "blue")
 
 

@@ -46,10 +46,12 @@ def fabricate(
     reason: str | None = None,
     scored: bool = True,
     counted: int | None = None,
+    aligned: bool = True,
 ) -> Path:
     """A run whose words are wrong with probability `slope` times the source length.
 
-    Of a large test set `counted` sentences are enough: the counts of the others repeat theirs.
+    Of a large test set `counted` sentences are enough: the counts of the others repeat theirs. With `aligned`, the test
+    set has gold links: each word to the one in its place.
     """
     query = {"none": "previous", "bahdanau": "previous"}.get(attention, "current")
     config = {
@@ -75,7 +77,8 @@ def fabricate(
             hypothesis = [chance.choice(VOCABULARY) if chance.random() < wrong else word for word in reference]
             texts = " ".join(reference), " ".join(reference), " ".join(hypothesis)
             predictions.append(Prediction(index, *texts, -0.5, length, False))
-        segments = Segments.of(predictions[:counted], tokenize)
+        links = [[(word, word) for word in range(prediction.source_length)] for prediction in predictions[:counted]]
+        segments = Segments.of(predictions[:counted], tokenize, links if aligned else None)
         if counted is not None:
             segments = segments[np.arange(len(predictions)) % len(segments)]
         write_predictions(directory / "test" / "predictions.jsonl", predictions)

@@ -115,7 +115,7 @@ def test_every_measure_in_either_kind_of_bucket(runs, counted, measure, buckets)
     assert low <= 0 < high
     assert all(low <= point["low"] and point["high"] <= high for point in drawn)
     assert "more than none" in line["y"]["title"]
-    assert ("lower is better" in line["y"]["title"]) is (measure == "ter")
+    assert ("lower is better" in line["y"]["title"]) is (MEASURES[measure].better == -1)
     assert line["x"]["scale"]["domain"][1] == (6 if buckets == "count" else 70.5)
     assert "by source length: bahdanau " in chart["description"]
     ElementTree.fromstring(vl_convert.vegalite_to_svg(chart))

@@ -214,7 +214,7 @@ def test_who_does_not_see_the_chart_is_told_what_it_shows(arms, tmp_path):
 
 def test_a_signature_stands_under_every_measure(arms):
     signature = arms[0].results["signature"]
-    for measure in ("bleu", "bleu_no_bp", "length_ratio"):
+    for measure in ("bleu", "bleu_no_bp", "length_ratio", "omitted", "repeated"):
         assert length_chart(arms, measure=measure).to_dict()["title"]["subtitle"][-1] == signature
     version = signature.rpartition("|")[2]
     assert version.startswith("version:")

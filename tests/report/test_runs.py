@@ -71,20 +71,20 @@ def test_what_is_no_run_is_refused(tmp_path):
 
 def test_results_of_a_newer_schema_are_refused(make_run):
     path = make_run("a") / "test" / "results.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 4}))
-    with pytest.raises(InputError, match="schema 4"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 5}))
+    with pytest.raises(InputError, match="schema 5"):
         read_runs([path.parent.parent])
 
 
 def test_segments_of_an_earlier_version_are_counted_again_from_the_predictions(make_run):
-    run = read_run(make_run("a", lengths=range(1, 12), tokenize="13a"))
+    run = read_run(make_run("a", lengths=range(1, 12), tokenize="13a", aligned=False))
     expected, path = run.segments(), run.directory / "test" / "segments.npz"
     with np.load(path) as arrays:
         old = {name: arrays[name] for name in arrays if name not in ("chrf_statistics", "ter_statistics")}
     np.savez(path, **old)
     found = run.segments()
     for field in fields(Segments):
-        assert (getattr(found, field.name) == getattr(expected, field.name)).all()
+        assert np.array_equal(getattr(found, field.name), getattr(expected, field.name))
     (run.directory / "test" / "predictions.jsonl").unlink()
     with pytest.raises(InputError, match=r"segments.npz: no chrf_statistics, ter_statistics; expected"):
         run.segments()

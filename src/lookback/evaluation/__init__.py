@@ -24,12 +24,16 @@ from lookback.evaluation.length_curve import (
 )
 from lookback.evaluation.measures import MEASURES, Measure, measure_of
 from lookback.evaluation.predictions import Prediction, read_predictions, write_predictions
+from lookback.evaluation.recall import FIFTHS, recall_statistics
+from lookback.evaluation.recall_curve import recall_curve
+from lookback.evaluation.repetition import repetition_statistics
 from lookback.evaluation.resampling import RESAMPLES, resample
 from lookback.evaluation.results import (
     AER,
     ATTENTION,
     BUCKET,
     COST,
+    POSITION,
     SCHEMA,
     TRAINING_DATA,
     check_results,
@@ -48,8 +52,10 @@ __all__ = [
     "BUCKET",
     "COST",
     "ENOUGH",
+    "FIFTHS",
     "LEVEL",
     "MEASURES",
+    "POSITION",
     "RESAMPLES",
     "SCHEMA",
     "SHIFTS",
@@ -81,6 +87,9 @@ __all__ = [
     "midpoint",
     "read_predictions",
     "read_results",
+    "recall_curve",
+    "recall_statistics",
+    "repetition_statistics",
     "resample",
     "results",
     "retention",

@@ -69,6 +69,23 @@ def bleu(
     return np.where(defined, score, 0.0)[()]
 
 
+def omitted(statistics: ArrayLike) -> NDArray[np.float64]:
+    """Words of the references that the translations lack, in percent, of summed statistics `(..., 10)`: `(...)`.
+
+    A word that occurs c times in a reference and h times in its translation is missing max(0, c − h) times: it is what
+    BLEU's clipped count of single words leaves of the reference. NaN without a word in the references.
+    """
+    statistics = np.asarray(statistics, dtype=np.float64)
+    found, words = statistics[..., CORRECT.start], statistics[..., REFERENCE_LENGTH]
+    return np.where(words > 0, 100 * (1 - found / np.where(words > 0, words, 1)), np.nan)
+
+
+def tokenized(texts: Sequence[str], tokenize: str) -> list[list[str]]:
+    """The tokens of each text, as BLEU counts them with sacrebleu's tokenizer `tokenize`."""
+    metric = _metric(tokenize, effective_order=True)
+    return [metric._preprocess_segment(text).split() for text in texts]
+
+
 def signature(tokenize: str, effective_order: bool = False) -> str:
     """What a BLEU score must be published with: sacrebleu's signature, its version included."""
     metric = _metric(tokenize, effective_order)

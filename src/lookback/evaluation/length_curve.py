@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu
+from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
 from lookback.evaluation.chrf import chrf
+from lookback.evaluation.repetition import repeated
 from lookback.evaluation.resampling import RESAMPLES, interval, resample
 from lookback.evaluation.segments import Segments
 from lookback.evaluation.ter import ter
@@ -37,11 +38,13 @@ def length_curve(
     `bounds` and `closed` are those of `cut`. Every bucket is in the result, an empty one with n = 0 and null scores, so
     that all runs share one axis.
 
-    A bucket is `{"lo", "hi", "n", "bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio", "truncated"}`: `hi` is
-    None for an open one; `bleu` 0..100, over the n-gram orders that the bucket has (equal to sacrebleu's corpus BLEU
-    wherever that is defined, 100 for perfect sentences of three words); `ci` the percentile interval [2.5 %, 97.5 %] of
-    `resamples` bootstrap resamples of full size; `bleu_no_bp` without brevity penalty; `chrf` and `ter` sacrebleu's
-    corpus chrF2 and TER; `length_ratio` hypothesis over reference tokens; `truncated` a count of sentences.
+    A bucket is `{"lo", "hi", "n", "bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated",
+    "truncated"}`: `hi` is None for an open one; `bleu` 0..100, over the n-gram orders that the bucket has (equal to
+    sacrebleu's corpus BLEU wherever that is defined, 100 for perfect sentences of three words); `ci` the percentile
+    interval [2.5 %, 97.5 %] of `resamples` bootstrap resamples of full size; `bleu_no_bp` without brevity penalty;
+    `chrf` and `ter` sacrebleu's corpus chrF2 and TER; `length_ratio` hypothesis over reference tokens; `omitted` words
+    in percent of the references', `repeated` ones in percent of the translations', None without any; `truncated` a
+    count of sentences.
     """
     return [
         {**bucket, **_scores(segments[chosen], resamples, (seed, bucket["lo"]))}
@@ -161,7 +164,7 @@ def _none_for_nan(number: NDArray[np.float64]) -> float | None:
 
 def _scores(segments: Segments, resamples: int, seed: Sequence[int]) -> Bucket:
     if not len(segments):
-        scores = ("bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio")
+        scores = ("bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated")
         return {"n": 0, **dict.fromkeys(scores), "truncated": 0}
     total = segments.bleu_statistics.sum(axis=0)
     resampled = np.asarray(bleu(resample(segments.bleu_statistics, resamples, seed), effective_order=True))
@@ -173,5 +176,7 @@ def _scores(segments: Segments, resamples: int, seed: Sequence[int]) -> Bucket:
         "chrf": float(chrf(segments.chrf_statistics.sum(axis=0))),
         "ter": float(ter(segments.ter_statistics.sum(axis=0))),
         "length_ratio": length_ratio(segments),
+        "omitted": _none_for_nan(omitted(total)),
+        "repeated": _none_for_nan(repeated(segments.repetition_statistics.sum(axis=0))),
         "truncated": int(segments.truncated.sum()),
     }

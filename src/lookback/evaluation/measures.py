@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu
+from lookback.evaluation import recall
+from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
 from lookback.evaluation.chrf import chrf
+from lookback.evaluation.repetition import repeated
 from lookback.evaluation.ter import ter
 
 Numbers = NDArray[np.float64]
@@ -50,6 +52,14 @@ def _ter(statistics: Numbers, effective_order: bool) -> Numbers:
     return np.asarray(ter(statistics))
 
 
+def _omitted(statistics: Numbers, effective_order: bool) -> Numbers:
+    return omitted(statistics)
+
+
+def _repeated(statistics: Numbers, effective_order: bool) -> Numbers:
+    return repeated(statistics)
+
+
 def _length_ratio(statistics: Numbers, effective_order: bool) -> Numbers:
     hypothesis, reference = statistics[..., HYPOTHESIS_LENGTH], statistics[..., REFERENCE_LENGTH]
     return np.where(reference > 0, hypothesis / np.where(reference > 0, reference, 1), np.nan)
@@ -79,13 +89,57 @@ MEASURES = {
             0,
             _length_ratio,
         ),
+        Measure(
+            "omitted", "omitted words", "Omitted words, % of the reference", ".1f", "bleu_statistics", -1, _omitted
+        ),
+        Measure(
+            "repeated",
+            "repeated words",
+            "Repeated words, % of the translation",
+            ".1f",
+            "repetition_statistics",
+            -1,
+            _repeated,
+        ),
     )
 }
 """By their keys, in the order in which a reader chooses from them."""
 
 
+def _position(key: str, name: str, score: Callable[[Numbers], Numbers]) -> Measure:
+    return Measure(key, name, name, ".2f", "position_statistics", 1, lambda statistics, _: score(statistics))
+
+
+def _share_of_fifth(part: slice, fifth: int) -> Callable[[Numbers], Numbers]:
+    def share(statistics: Numbers) -> Numbers:
+        linked = statistics[..., recall.LINKED.start + fifth]
+        found = statistics[..., part.start + fifth]
+        return np.where(linked > 0, found / np.where(linked > 0, linked, 1), np.nan)
+
+    return share
+
+
+RECALL, CHANCE = (
+    tuple(
+        _position(f"{key}_{fifth + 1}", f"{name}, fifth {fifth + 1} of the source", _share_of_fifth(part, fifth))
+        for fifth in range(recall.FIFTHS)
+    )
+    for key, name, part in (
+        ("recall", "recall of linked words", recall.FOUND),
+        ("chance", "recall by chance", recall.CHANCE),
+    )
+)
+"""Of each fifth of the source, for runs with gold links: see `lookback.evaluation.recall`. They are curves over the
+source's positions, and so no reader chooses from them for a curve over its length."""
+ALIGNED = _position("aligned", "sentences with links", lambda statistics: statistics[..., recall.ALIGNED])
+
+_BY_POSITION = {measure.key: measure for measure in (*RECALL, *CHANCE, ALIGNED)}
+
+
 def measure_of(key: str) -> Measure:
-    """The measure of this key. Raises `ValueError` where there is none."""
+    """The measure of this key: of `MEASURES`, or one by position. Raises `ValueError` where there is none."""
+    if key in _BY_POSITION:
+        return _BY_POSITION[key]
     if key not in MEASURES:
         raise ValueError(f"measure={key!r}: expected one of {', '.join(MEASURES)}")
     return MEASURES[key]

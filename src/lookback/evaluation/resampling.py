@@ -22,8 +22,8 @@ _EXACT_IN_FLOAT32 = 2**24
 def resample(statistics: ArrayLike, resamples: int, seed: Sequence[int]) -> NDArray[np.float64]:
     """Draw `resamples` sets of sentences, each of full size and with replacement, and sum the statistics of each.
 
-    `statistics (…, sentences, columns)`, whole numbers, gives `(…, resamples, columns)`, exactly. The draws depend on
-    the number of sentences and on `seed` alone.
+    `statistics (…, sentences, columns)` gives `(…, resamples, columns)`: of whole numbers exactly, of others in double
+    precision. The draws depend on the number of sentences and on `seed` alone.
     """
     generator = np.random.default_rng((*seed, 0))
 
@@ -37,7 +37,7 @@ def resample(statistics: ArrayLike, resamples: int, seed: Sequence[int]) -> NDAr
 def sums_of_halves(statistics: ArrayLike, trials: int, seed: Sequence[int]) -> NDArray[np.float64]:
     """Toss a coin for every sentence, `trials` times, and sum the statistics of the sentences that it chose.
 
-    `statistics (…, sentences, columns)`, whole numbers, gives `(…, trials, columns)`, exactly.
+    `statistics (…, sentences, columns)` gives `(…, trials, columns)`, as precisely as `resample`.
     """
     generator = np.random.default_rng((*seed, 1))
 
@@ -67,7 +67,8 @@ def _weighted_sums(
     *runs, sentences, columns = statistics.shape
     # a sentence is drawn as often as there are sentences at most, which bounds every sum
     largest = sentences * np.abs(statistics).max(initial=0)
-    number = np.float32 if largest <= _EXACT_IN_FLOAT32 else np.float64
+    whole = statistics.dtype.kind in "iub"
+    number = np.float32 if whole and largest <= _EXACT_IN_FLOAT32 else np.float64
     side_by_side: NDArray[Any] = np.moveaxis(statistics, -2, 0).reshape(sentences, -1).astype(number)
     block = max(1, _BLOCK // max(sentences, 1))
     sums = np.empty((rows, side_by_side.shape[1]))

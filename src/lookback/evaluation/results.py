@@ -12,6 +12,7 @@ from lookback.evaluation.bleu import ORDERS, REFERENCE_LENGTH, bleu, signature
 from lookback.evaluation.chrf import chrf
 from lookback.evaluation.length_curve import equal_count_bounds, length_curve, length_ratio
 from lookback.evaluation.predictions import Prediction
+from lookback.evaluation.recall_curve import recall_curve
 from lookback.evaluation.segments import Segments
 from lookback.evaluation.significance import Resamples
 from lookback.evaluation.ter import ter
@@ -25,10 +26,10 @@ class Field(NamedTuple):
     meaning: str
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 SCHEMA: dict[str, Field] = {
-    "schema": Field(int, False, "version of this description: 3"),
+    "schema": Field(int, False, "version of this description: 4"),
     "attention": Field(str, False, "name of the attention, as typed: attention=bahdanau"),
     "seed": Field(int, False, "the run's one seed"),
     "data": Field(str, False, "name of the corpus, as typed: data=grammar"),
@@ -53,6 +54,9 @@ SCHEMA: dict[str, Field] = {
     "attention_by_length": Field(
         list, True, "how the attention looks, a record a bucket of by_length (see ATTENTION); null if it looks nowhere"
     ),
+    "position_recall": Field(
+        list, True, "where words are lost, a record a bucket of by_length (see POSITION); null without gold alignments"
+    ),
     "training_data": Field(dict, False, "what the run was trained on (see TRAINING_DATA)"),
     "cost": Field(dict, False, "what the run took (see COST)"),
     "versions": Field(dict, False, "versions of Python and the libraries that matter"),
@@ -70,6 +74,10 @@ BUCKET: dict[str, Field] = {
     "chrf": Field(float, True, "corpus chrF2 inside the bucket, 0..100"),
     "ter": Field(float, True, "corpus translation edit rate inside the bucket, in percent"),
     "length_ratio": Field(float, True, "hypothesis over reference tokens"),
+    "omitted": Field(float, True, "words of the references that the translations lack, in percent (clipped counts)"),
+    "repeated": Field(
+        float, True, "words written more often than once and than in the reference, in percent of the translations'"
+    ),
     "truncated": Field(int, False, "sentences whose search met its length limit"),
 }
 
@@ -95,6 +103,18 @@ ATTENTION: dict[str, Field] = {
     "monotonicity": Field(float, True, "the same"),
     "diagonality": Field(float, True, "the same"),
 }
+
+POSITION: dict[str, Field] = {
+    "lo": Field(int, False, "shortest source in the bucket, words of the raw source"),
+    "hi": Field(int, True, "longest source; null for the last bucket, which is open"),
+    "n": Field(int, False, "sentences with gold links"),
+    "recall": Field(
+        list, False, "share, 0..1, that the translations have of the words linked to each fifth of the source, in order"
+    ),
+    "ci": Field(list, False, "[low, high] of each: 95 % percentile bootstrap interval over sentences"),
+    "chance": Field(list, False, "the same shares of the translations of other sentences: what is there by chance"),
+}
+"""Numbers are null where nothing is linked; `lookback.evaluation.recall` says what is counted."""
 
 COST: dict[str, Field] = {
     "parameters": Field(int, True, "trained numbers in the model"),
@@ -151,7 +171,9 @@ def results(
     segments = Segments.of(predictions, tokenize) if segments is None else segments
     # Whether 4-grams are to be expected is a property of the test set, so that every system gets the same signature.
     short = not (segments.bleu_statistics[:, REFERENCE_LENGTH] >= ORDERS).any()
-    whole = Resamples([segments]).arm([0])
+    resamples = Resamples([segments])
+    whole = resamples.arm([0])
+    by_position = None if segments.position_statistics is None else recall_curve(resamples, [0])[1:]
     record = {
         "schema": SCHEMA_VERSION,
         "attention": attention,
@@ -169,6 +191,7 @@ def results(
         **{key: whole[key] for key in ("half_length", "half_length_ci", "retention", "retention_ci")},
         "aer": None if aer is None else dict(aer),
         "attention_by_length": None if attention_by_length is None else [dict(row) for row in attention_by_length],
+        "position_recall": by_position,
         "training_data": dict(training_data),
         "cost": dict(cost),
         "versions": dict(versions),
@@ -187,7 +210,9 @@ def check_results(record: Any, where: str = "results.json") -> None:
     _check(record, SCHEMA, where)
     if record["schema"] != SCHEMA_VERSION:
         raise InputError(f"{where}: schema {record['schema']}; this version of lookback reads {SCHEMA_VERSION}")
-    for name, fields in {"by_length": BUCKET, "by_equal_count": BUCKET, "attention_by_length": ATTENTION}.items():
+    buckets = {"by_length": BUCKET, "by_equal_count": BUCKET}
+    buckets |= {"attention_by_length": ATTENTION, "position_recall": POSITION}
+    for name, fields in buckets.items():
         for index, bucket in enumerate(record[name] or []):
             _check(bucket, fields, f"{where}: {name}[{index}]")
     if record["aer"] is not None:
@@ -201,7 +226,7 @@ def check_results(record: Any, where: str = "results.json") -> None:
 def read_results(path: Path | str) -> dict[str, Any]:
     """Read and check a results.json. Raises `InputError` with the file for anything else.
 
-    A file of version 1 or 2 is read as one of this version, with null for what it does not hold.
+    A file of version 1 to 3 is read as one of this version, with null for what it does not hold.
     """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -220,10 +245,22 @@ def _upgraded(record: Any) -> Any:
         return record
     if record["schema"] == 1 and isinstance(record.get("cost"), dict):
         record = {**record, "training_data": dict.fromkeys(TRAINING_DATA), "cost": {**record["cost"], "waiting": None}}
-    if isinstance(record.get("by_length"), list) and all(isinstance(bucket, dict) for bucket in record["by_length"]):
-        record = {**record, "by_length": [{**bucket, "chrf": None, "ter": None} for bucket in record["by_length"]]}
-    added = dict.fromkeys(("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length"))
-    return {**record, **added, "schema": SCHEMA_VERSION}
+    if record["schema"] < 3:
+        record = _in_buckets(record, ("chrf", "ter"))
+        record |= dict.fromkeys(("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length"))
+    record = _in_buckets(record, ("omitted", "repeated"))
+    return {**record, "position_recall": None, "schema": SCHEMA_VERSION}
+
+
+def _in_buckets(record: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """The record with null under these keys of each of its buckets; what is no list of buckets stays as it is."""
+    found = {name: record.get(name) for name in ("by_length", "by_equal_count")}
+    curves = {
+        name: [{**bucket, **dict.fromkeys(keys)} for bucket in curve]
+        for name, curve in found.items()
+        if isinstance(curve, list) and all(isinstance(bucket, dict) for bucket in curve)
+    }
+    return {**record, **curves}
 
 
 def _check(record: Any, fields: Mapping[str, Field], where: str) -> None:

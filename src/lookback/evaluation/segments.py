@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -15,8 +16,13 @@ from lookback.evaluation.chrf import COLUMNS as CHRF_COLUMNS
 from lookback.evaluation.chrf import chrf_statistics
 from lookback.evaluation.files import atomic_write
 from lookback.evaluation.predictions import Prediction
+from lookback.evaluation.recall import COLUMNS as POSITION_COLUMNS
+from lookback.evaluation.recall import recall_statistics
+from lookback.evaluation.repetition import COLUMNS as REPETITION_COLUMNS
+from lookback.evaluation.repetition import repetition_statistics
 from lookback.evaluation.ter import COLUMNS as TER_COLUMNS
 from lookback.evaluation.ter import ter_statistics
+from lookback.evaluation.word_alignment import Link
 
 
 class MissingCounts(InputError):
@@ -44,25 +50,40 @@ class Segments:
     """(sentences, 18), see `lookback.evaluation.chrf.chrf_statistics`"""
     ter_statistics: NDArray[np.int64]
     """(sentences, 2), see `lookback.evaluation.ter.ter_statistics`"""
+    repetition_statistics: NDArray[np.int64]
+    """(sentences, 2), see `lookback.evaluation.repetition.repetition_statistics`"""
+    position_statistics: NDArray[np.float64] | None = None
+    """(sentences, 16), see `lookback.evaluation.recall.recall_statistics`; None for a test set without gold links"""
 
     def __post_init__(self) -> None:
         sentences = len(self.source_length)
-        for name, shape in _shapes(sentences).items():
-            if getattr(self, name).shape != shape:
-                raise ValueError(f"{name} has shape {getattr(self, name).shape}, expected {shape}")
+        expected = _shapes(sentences)
+        for name, array in self._arrays().items():
+            if array.shape != expected[name]:
+                raise ValueError(f"{name} has shape {array.shape}, expected {expected[name]}")
 
     def __len__(self) -> int:
         return len(self.source_length)
 
     def __getitem__(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "Segments":
         """The sentences that a mask or an index array chooses."""
-        return Segments(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+        return Segments(**{name: array[chosen] for name, array in self._arrays().items()})
 
     @classmethod
-    def of(cls, predictions: Sequence[Prediction], tokenize: str) -> "Segments":
-        """Count the predictions' sentences, with sacrebleu's tokenizer `tokenize` for the BLEU statistics."""
+    def of(
+        cls, predictions: Sequence[Prediction], tokenize: str, links: Sequence[Sequence[Link] | None] | None = None
+    ) -> "Segments":
+        """Count the predictions' sentences, with sacrebleu's tokenizer `tokenize` for BLEU's and repeated words.
+
+        `links` are the sure gold links of each sentence between words of `str.split()`, None where it has none; without
+        any, nothing is counted by position.
+        """
         hypotheses = [prediction.hypothesis for prediction in predictions]
         references = [prediction.reference for prediction in predictions]
+        by_position = None
+        if links is not None and any(links):
+            split = [len(prediction.source.split()) for prediction in predictions]
+            by_position = recall_statistics(hypotheses, references, split, links)
         return cls(
             source_length=np.array([prediction.source_length for prediction in predictions], dtype=np.int64),
             reference_length=np.array([len(text.split()) for text in references], dtype=np.int64),
@@ -71,29 +92,45 @@ class Segments:
             bleu_statistics=sentence_statistics(hypotheses, references, tokenize),
             chrf_statistics=chrf_statistics(hypotheses, references),
             ter_statistics=ter_statistics(hypotheses, references),
+            repetition_statistics=repetition_statistics(hypotheses, references, tokenize),
+            position_statistics=by_position,
         )
 
     def save(self, path: Path | str) -> None:
-        """Write a compressed `.npz` with an array a field."""
+        """Write a compressed `.npz` with an array a field, None left out."""
         with atomic_write(path) as file:
-            np.savez_compressed(file, **{field.name: getattr(self, field.name) for field in fields(self)})
+            np.savez_compressed(file, **self._arrays())  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: Path | str) -> "Segments":
         """Read what `save` wrote. Raises `InputError` for anything else, `MissingCounts` where arrays are missing."""
-        names = [field.name for field in fields(cls)]
+        names = [field.name for field in fields(cls) if field.name not in _OPTIONAL]
         expected = f"expected a segments.npz with the arrays {', '.join(names)}"
         try:
             with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in names if name in file}
-            if len(arrays) == len(names):
+                arrays = {name: file[name] for name in (*names, *_OPTIONAL) if name in file}
+            if all(name in arrays for name in names):
                 return cls(**arrays)
         except (OSError, ValueError, EOFError, BadZipFile) as error:
             raise InputError(f"{path}: {error}; {expected}") from None
         raise MissingCounts(f"{path}: no {', '.join(name for name in names if name not in arrays)}; {expected}")
 
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """What is there, by the names of the fields."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: array for name, array in arrays.items() if array is not None}
+
+
+_OPTIONAL = ("position_statistics",)
+
 
 def _shapes(sentences: int) -> dict[str, tuple[int, ...]]:
-    columns = {"bleu_statistics": BLEU_COLUMNS, "chrf_statistics": CHRF_COLUMNS, "ter_statistics": TER_COLUMNS}
+    columns = {
+        "bleu_statistics": BLEU_COLUMNS,
+        "chrf_statistics": CHRF_COLUMNS,
+        "ter_statistics": TER_COLUMNS,
+        "repetition_statistics": REPETITION_COLUMNS,
+        "position_statistics": POSITION_COLUMNS,
+    }
     counted_once = {field.name: (sentences,) for field in fields(Segments)}
     return counted_once | {name: (sentences, number) for name, number in columns.items()}

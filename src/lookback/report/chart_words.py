@@ -17,11 +17,11 @@ def span(counts: Sequence[int]) -> str:
 
 
 def signed(measure: Measure, signature: str) -> str:
-    """What a score must be shown with: the BLEU `signature` of a run, where the measure has BLEU's tokens.
+    """What a score must be shown with: the BLEU `signature` of a run, where the measure counts BLEU's tokens.
 
     The other measures are sacrebleu's, of the same version, with its defaults.
     """
-    if measure.statistics == "bleu_statistics":
+    if measure.statistics in ("bleu_statistics", "repetition_statistics"):
         return signature
     version = next((part for part in signature.split("|") if part.startswith("version:")), "")
     return f"{measure.name} with sacrebleu's defaults · {version}"

@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from lookback.errors import InputError
-from lookback.evaluation import Difference, Resamples, Segments, equal_count_bounds, measure_of
+from lookback.evaluation import Difference, Resamples, Segments, equal_count_bounds, measure_of, recall_curve
+from lookback.evaluation.recall import LINKED
 from lookback.evaluation.significance import Pair
 from lookback.report.buckets import IN_RESULTS, Buckets
 from lookback.report.differences import arms, differing, value
@@ -17,6 +20,20 @@ Arm = dict[str, Any]
 """`lookback.evaluation.Resamples.arm`"""
 Curve = list[dict[str, Any]]
 """`lookback.evaluation.Resamples.curve`"""
+
+
+RecallCurve = list[dict[str, Any]]
+"""`lookback.evaluation.recall_curve`: the whole test set, then its buckets"""
+
+
+@dataclass(frozen=True)
+class ArmRecall:
+    """Where in the source an arm's words are lost."""
+
+    mean: RecallCurve
+    """The runs' mean, with its intervals"""
+    runs: list[RecallCurve]
+    """Of each run, in the order of their seeds"""
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,7 @@ class CountedRuns:
                 raise InputError(f"{error} (test/segments.npz of {directories})") from None
             bounds = equal_count_bounds(segments[0].source_length)
             self._resamples = {"width": resamples, "count": resamples.cut(bounds, closed=True)}
+        self._aligned = _aligned(self._counted, self._notes)
 
     def evidence(self, baseline: str | None = None, measure: str = "bleu", buckets: Buckets = "width") -> Evidence:
         """What `evidence` gives for these runs."""
@@ -111,6 +129,19 @@ class CountedRuns:
         contrasts.sort(key=lambda contrast: -sign * (contrast.difference.whole["difference"] or 0))
         return Evidence(measure, buckets, baseline if contrasts else None, contrasts, sums, curves, notes)
 
+    def recall(self) -> dict[str, ArmRecall]:
+        """By arm, where in the source words are lost; arms without gold links, and runs without, are left out."""
+        aligned = self._aligned
+        found: dict[str, ArmRecall] = {}
+        resamples = Resamples([self._counted[place][1] for place in aligned]) if aligned else None
+        for name, of_seed in self._places.items():
+            runs = [aligned.index(place) for place in of_seed.values() if place in aligned]
+            if resamples and runs:
+                mean = recall_curve(resamples, runs)
+                each = [recall_curve(resamples, [run]) for run in runs] if len(runs) > 1 else [mean]
+                found[name] = ArmRecall(mean, each)
+        return found
+
 
 def evidence(
     runs: Sequence[Run], baseline: str | None = None, measure: str = "bleu", buckets: Buckets = "width"
@@ -141,6 +172,19 @@ def _counted(runs: Sequence[Run], notes: list[str]) -> tuple[list[tuple[Run, Seg
                 places.setdefault(name, {})[seed] = len(counted)
                 counted.append((run, segments))
     return counted, places
+
+
+def _aligned(counted: Sequence[tuple[Run, Segments]], notes: list[str]) -> list[int]:
+    """The places of the runs whose words are counted by position, none where they were counted with other links."""
+    found = [
+        (place, segments.position_statistics)
+        for place, (_, segments) in enumerate(counted)
+        if segments.position_statistics is not None
+    ]
+    if not all(np.allclose(linked[:, LINKED], found[0][1][:, LINKED]) for _, linked in found):
+        notes.append("the runs were tested with different gold links: where words are lost was not compared")
+        return []
+    return [place for place, _ in found]
 
 
 def _opponents(first: Mapping[str, Run], baseline: str, notes: list[str]) -> dict[str, str]:

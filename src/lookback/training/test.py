@@ -1,13 +1,16 @@
 """Testing: translate a test set, score it, and write what the report reads."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import lightning
 
 from lookback.data import TranslationData
-from lookback.evaluation import Segments, label, results, write_json, write_predictions
+from lookback.data.words import words
+from lookback.evaluation import Prediction, Segments, label, results, write_json, write_predictions
+from lookback.evaluation.word_alignment import Link
 from lookback.training.module import TranslationModule
 from lookback.training.progress import in_terminal, translation_progress
 from lookback.training.run_directory import git_revision, versions
@@ -42,7 +45,7 @@ def test(
     tester.test(module, datamodule=data, verbose=False)
     predictions = [module.predictions[i] for i in sorted(module.predictions)]
     tokenize = data.corpus.bleu_tokenize
-    segments = Segments.of(predictions, tokenize)
+    segments = Segments.of(predictions, tokenize, gold_links(data, predictions))
     looks_back = module.model.decoder.attention.looks_back
     record = results(
         predictions,
@@ -64,6 +67,23 @@ def test(
     segments.save(directory / "segments.npz")
     write_json(directory / "results.json", record)
     return record
+
+
+def gold_links(data: TranslationData, predictions: Sequence[Prediction]) -> list[list[Link] | None] | None:
+    """The sure links of each sentence of the test set; None where it has no gold alignment.
+
+    Gold counts the words of ``str.split()``: a sentence in a script without spaces, whose words are smaller, has none.
+    """
+    texts = data.texts("test")
+    if "alignment" not in texts.column_names:
+        return None
+    rows = (texts[prediction.id] for prediction in predictions)
+    return [
+        [(i, j) for i, j in row["alignment"] or []]
+        if all(len(words(row[side])) == len(row[side].split()) for side in ("source", "target"))
+        else None
+        for row in rows
+    ]
 
 
 def print_results(record: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lookback.report.alignments import AlignedSentence
 
 MODES = ("auto", "online", "offline", "disabled")
-CURVE = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "n")
+CURVE = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated", "n")
 """Columns of results.json's by_length that are curves"""
 LOOKS = ("entropy", "sharpness", "coverage", "monotonicity", "diagonality")
 """Columns of its attention_by_length that are"""

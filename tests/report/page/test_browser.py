@@ -37,7 +37,7 @@ def choose(found, label):
 
 def test_the_page_asks_for_one_file_and_nothing_else(report, open_page):
     page = open_page(report)
-    for key in ("length", "difference", "learning", "diagnostics"):
+    for key in ("length", "difference", "recall", "learning", "diagnostics"):
         figure(page, key)
     assert page.requests == [report.as_uri()]
 
@@ -90,6 +90,20 @@ def test_learning_curves_and_diagnostics_are_chosen(report, open_page):
     looks = figure(page, "diagnostics")
     choose(looks, "coverage")
     assert "Coverage of the source" in texts(looks)
+
+
+def test_where_words_are_lost_is_shown_for_the_longest_sentences_first(report, open_page):
+    lost = figure(open_page(report), "recall")
+    heading, numbers = lost.locator("[data-title]"), lost.locator("[data-numbers] tbody tr")
+    assert heading.inner_text() == "Where words are lost: 31–40 source words"
+    assert numbers.count() == 5
+    assert numbers.first.text_content().startswith("first fifth")
+    first = lost.locator("[data-plot]").get_attribute("aria-label")
+    assert "from the first to the last fifth of sources of 31–40 words: none 0." in first
+    assert {"first", "second", "third", "fourth", "last"} <= set(texts(lost))
+    choose(lost, "all")
+    assert heading.inner_text() == "Where words are lost: all lengths"
+    assert lost.locator("[data-plot]").get_attribute("aria-label") != first
 
 
 def column(page, name):
@@ -153,7 +167,7 @@ def test_on_paper_the_page_is_light_and_has_what_was_shown(report, open_page):
 @pytest.mark.parametrize("width", [320, 375, 768, 1280, 3840])
 def test_no_width_scrolls_sideways(report, open_page, width):
     page = open_page(report, width=width, height=800)
-    for key in ("length", "difference", "learning", "diagnostics"):
+    for key in ("length", "difference", "recall", "learning", "diagnostics"):
         found = figure(page, key)
         found.locator("summary").click()
         # nothing of a chart is cut off either

@@ -10,7 +10,7 @@ from altair.utils.schemapi import debug_mode
 
 from lookback.evaluation import MEASURES, label
 from lookback.report.buckets import Buckets
-from lookback.report.contrasts import Evidence
+from lookback.report.contrasts import ArmRecall, Evidence
 from lookback.report.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
 from lookback.report.difference_chart import difference_chart
 from lookback.report.differences import arms
@@ -19,6 +19,7 @@ from lookback.report.learning import AXES, learning_curve
 from lookback.report.learning import MEASURES as LOGGED
 from lookback.report.learning_chart import learning_chart
 from lookback.report.length_chart import length_chart
+from lookback.report.recall_chart import FIFTHS, bucket_key, bucket_name, enough, recall_chart
 from lookback.report.runs import Run
 
 Table = tuple[list[str], list[list[str]]]
@@ -70,6 +71,7 @@ def figures(group: Group) -> dict[str, Figure | None]:
         return {
             "length": _length(group),
             "difference": _difference(group),
+            "recall": _recall(group),
             "learning": _learning(group),
             "diagnostics": _diagnostics(group),
         }
@@ -105,6 +107,17 @@ def _difference(group: Group) -> Figure | None:
         return None
     options = {name: name for name in sorted(variants, key=lambda name: (name != first, name))}
     return Figure("difference", [Choice("baseline", "Compared with", options, many=True)], variants)
+
+
+def _recall(group: Group) -> Figure | None:
+    found = group.counted.recall()
+    if not found:
+        return None
+    parts = next(iter(found.values())).mean
+    shown = [part for part in reversed(parts[1:]) if enough(part)] + [parts[0]]  # the longest sentences first
+    options = {bucket_key(part): bucket_name(part) for part in shown}
+    variants = {key: _variant(recall_chart(group.scored, found, key), *_recall_table(found, key)) for key in options}
+    return Figure("recall", [Choice("words", "Source words", options)], variants)
 
 
 def _learning(group: Group) -> Figure | None:
@@ -166,6 +179,18 @@ def _difference_table(about: Evidence) -> Table:
     buckets = zip(*((one.whole, *one.curve) for one in of), strict=True)
     rows = [_counted(each[0], [_gained(bucket, form) for bucket in each]) for each in buckets if each[0]["n"]]
     return ["source words", "n", *(contrast.arm for contrast in about.contrasts)], rows
+
+
+def _recall_table(found: Mapping[str, ArmRecall], key: str) -> Table:
+    """A row a fifth of the source, a column an arm: recall, its interval, and what chance finds."""
+    parts = [next(part for part in of.mean if bucket_key(part) == key) for of in found.values()]
+    rows = [[name, *(_recalled(part, place) for part in parts)] for place, name in enumerate(FIFTHS)]
+    return ["part of the source", *found], rows
+
+
+def _recalled(part: Mapping[str, Any], place: int) -> str:
+    recall, interval, chance = (part[key][place] for key in ("recall", "ci", "chance"))
+    return "–" if recall is None else f"{recall:.2f} ({interval[0]:.2f} to {interval[1]:.2f}; chance {chance:.2f})"
 
 
 def _learning_table(runs: Sequence[Run], measure: str, x: str) -> Table:
