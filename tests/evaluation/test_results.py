@@ -43,6 +43,13 @@ TRAINING_DATA = {
     "target_vocabulary": 21,
     "padding_waste": 0.01,
 }
+CONVERGENCE = {
+    "validation_bleu": 30.0,
+    "validation_perplexity": 1.7,
+    "rise": None,
+    "since_update": 80,
+    "updates": 100,
+}
 PREDICTIONS = [
     Prediction(0, "a b c d", "le chat est là .", "le chat est là .", -0.1, 4, False),
     Prediction(1, "a b c d e f g h i j k", "un deux trois quatre cinq", "un deux quatre trois", -0.9, 11, True),
@@ -62,6 +69,7 @@ def score(
     segments=None,
     aer=AER,
     attention_by_length=None,
+    convergence=None,
 ):
     return results(
         predictions,
@@ -72,6 +80,7 @@ def score(
         perplexity=perplexity,
         aer=aer,
         attention_by_length=attention_by_length,
+        convergence=convergence,
         cost=cost,
         training_data=TRAINING_DATA,
         versions={"python": "3.11"},
@@ -176,9 +185,11 @@ def test_scoring_is_quick_where_translations_are_long_and_bad():
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
         (lambda record: record.update(seed=None), "seed=None, expected int"),
-        (lambda record: record.update(schema=4), "schema 4; this version of lookback reads 3"),
+        (lambda record: record.update(schema=5), "schema 5; this version of lookback reads 4"),
         (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
+        (lambda record: record["convergence"].pop("rise"), "convergence: no key 'rise'"),
+        (lambda record: record["convergence"].update(updates=None), "convergence: updates=None, expected int"),
         (
             lambda record: record["by_length"][1].update(high=20),
             r"by_length\[1\]: unknown key 'high'; did you mean 'hi'",
@@ -187,7 +198,7 @@ def test_scoring_is_quick_where_translations_are_long_and_bad():
     ],
 )
 def test_a_record_that_does_not_fit_is_refused(change, message):
-    record = json.loads(json.dumps(score()))
+    record = json.loads(json.dumps(score(convergence=CONVERGENCE)))
     check_results(record)
     change(record)
     with pytest.raises(InputError, match=message):
@@ -199,10 +210,16 @@ def test_an_unknown_cost_is_refused_when_the_results_are_made():
         score(cost={**COST, "update": 3})
 
 
+NEW_IN_4 = ("convergence",)
 NEW_IN_3 = ("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length")
 
 
+def version_3(record):
+    return {key: value for key, value in record.items() if key not in NEW_IN_4} | {"schema": 3}
+
+
 def version_2(record):
+    record = version_3(record)
     curve = [{key: bucket[key] for key in bucket if key not in ("chrf", "ter")} for bucket in record["by_length"]]
     kept = {key: value for key, value in record.items() if key not in NEW_IN_3}
     return kept | {"schema": 2, "by_length": curve, "aer": None}
@@ -219,16 +236,22 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
     record = score()
     write_json(tmp_path / "results.json", old(record))
     found = read_results(tmp_path / "results.json")
-    assert found["schema"] == 3
-    assert {found[key] for key in NEW_IN_3} == {None}
+    assert found["schema"] == 4
+    assert {found[key] for key in (*NEW_IN_3, *NEW_IN_4)} == {None}
     assert [{**bucket, "chrf": None, "ter": None} for bucket in record["by_length"]] == found["by_length"]
     first = old is version_1
     assert found["training_data"] == (dict.fromkeys(TRAINING_DATA) if first else TRAINING_DATA)
     assert found["cost"] == (COST | {"waiting": None} if first else COST)
-    changed = {"schema", "by_length", "training_data", "cost", "aer", *NEW_IN_3}
+    changed = {"schema", "by_length", "training_data", "cost", "aer", *NEW_IN_3, *NEW_IN_4}
     assert {key: found[key] for key in SCHEMA if key not in changed} == {
         key: record[key] for key in SCHEMA if key not in changed
     }
+
+
+def test_a_file_of_version_3_keeps_all_that_it_holds(tmp_path):
+    record = score(convergence=CONVERGENCE)
+    write_json(tmp_path / "results.json", version_3(record))
+    assert read_results(tmp_path / "results.json") == record | dict.fromkeys(NEW_IN_4)
 
 
 @pytest.mark.parametrize("by_length", [None, 3, [3]])

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,6 +47,8 @@ def fabricate(
     reason: str | None = None,
     scored: bool = True,
     counted: int | None = None,
+    rate: float | None = None,
+    convergence: dict[str, Any] | None = None,
 ) -> Path:
     """A run whose words are wrong with probability `slope` times the source length.
 
@@ -61,6 +64,8 @@ def fabricate(
         "names": {"attention": "${hydra:runtime.choices.attention}"},
         "logger": {"name": f"{attention}-{seed}"},
     }
+    if rate is not None:
+        config["optimizer"] = {"lr": rate}
     choices = {"hydra": {"runtime": {"choices": {"attention": attention}}}}
     (directory / ".hydra").mkdir(parents=True)
     (directory / ".hydra" / "config.yaml").write_text(yaml.safe_dump(config))
@@ -92,6 +97,7 @@ def fabricate(
             perplexity=1.5,
             aer=None,
             attention_by_length=None,
+            convergence=convergence,
             cost=COST,
             training_data=dict.fromkeys(TRAINING_DATA),
             versions={},

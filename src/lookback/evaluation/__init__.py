@@ -10,6 +10,7 @@ from lookback.evaluation.alignment_quality import (
 )
 from lookback.evaluation.bleu import bleu, sentence_statistics, signature, signature_tokenizer
 from lookback.evaluation.chrf import chrf, chrf_statistics
+from lookback.evaluation.convergence import convergence, rise_in_words
 from lookback.evaluation.diagnostics import Diagnostics, diagnose
 from lookback.evaluation.files import atomic_write, write_json
 from lookback.evaluation.length_curve import (
@@ -29,6 +30,7 @@ from lookback.evaluation.results import (
     AER,
     ATTENTION,
     BUCKET,
+    CONVERGENCE,
     COST,
     SCHEMA,
     TRAINING_DATA,
@@ -46,6 +48,7 @@ __all__ = [
     "ATTENTION",
     "BOUNDS",
     "BUCKET",
+    "CONVERGENCE",
     "COST",
     "ENOUGH",
     "LEVEL",
@@ -68,6 +71,7 @@ __all__ = [
     "check_results",
     "chrf",
     "chrf_statistics",
+    "convergence",
     "count_links",
     "diagnose",
     "equal_count_bounds",
@@ -84,6 +88,7 @@ __all__ = [
     "resample",
     "results",
     "retention",
+    "rise_in_words",
     "sentence_statistics",
     "shifted_links",
     "signature",

@@ -25,10 +25,10 @@ class Field(NamedTuple):
     meaning: str
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 SCHEMA: dict[str, Field] = {
-    "schema": Field(int, False, "version of this description: 3"),
+    "schema": Field(int, False, "version of this description: 4"),
     "attention": Field(str, False, "name of the attention, as typed: attention=bahdanau"),
     "seed": Field(int, False, "the run's one seed"),
     "data": Field(str, False, "name of the corpus, as typed: data=grammar"),
@@ -53,6 +53,7 @@ SCHEMA: dict[str, Field] = {
     "attention_by_length": Field(
         list, True, "how the attention looks, a record a bucket of by_length (see ATTENTION); null if it looks nowhere"
     ),
+    "convergence": Field(dict, True, "whether the training had stopped improving (see CONVERGENCE); null if not known"),
     "training_data": Field(dict, False, "what the run was trained on (see TRAINING_DATA)"),
     "cost": Field(dict, False, "what the run took (see COST)"),
     "versions": Field(dict, False, "versions of Python and the libraries that matter"),
@@ -96,6 +97,19 @@ ATTENTION: dict[str, Field] = {
     "diagonality": Field(float, True, "the same"),
 }
 
+CONVERGENCE: dict[str, Field] = {
+    "validation_bleu": Field(float, False, "validation BLEU, 0..100, at the last validation of the training"),
+    "validation_perplexity": Field(float, True, "lowest validation perplexity of the training"),
+    "rise": Field(
+        float,
+        True,
+        "validation_bleu minus validation BLEU at since_update, interpolated between two validations; null where none "
+        "is as early",
+    ),
+    "since_update": Field(int, False, "where the last fifth begins: four fifths of `updates`, rounded down"),
+    "updates": Field(int, False, "updates behind the last validation"),
+}
+
 COST: dict[str, Field] = {
     "parameters": Field(int, True, "trained numbers in the model"),
     "updates": Field(int, True, "optimizer steps"),
@@ -125,6 +139,10 @@ TRAINING_DATA: dict[str, Field] = {
 }
 
 
+NEW_IN_4 = ("convergence",)
+"""Keys that files of version 3 do not hold"""
+
+
 def results(
     predictions: Sequence[Prediction],
     tokenize: str,
@@ -135,6 +153,7 @@ def results(
     perplexity: float,
     aer: Mapping[str, Any] | None,
     attention_by_length: Sequence[Mapping[str, Any]] | None,
+    convergence: Mapping[str, Any] | None,
     cost: Mapping[str, float | None],
     training_data: Mapping[str, Any],
     versions: Mapping[str, str],
@@ -144,8 +163,8 @@ def results(
 ) -> dict[str, Any]:
     """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
 
-    `aer` (`AER`) and `attention_by_length` (an `ATTENTION` a bucket of by_length) are None where there is nothing to
-    say. `segments` are these predictions' counts where the caller has them already. An empty test set has null scores.
+    `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length) and `convergence` (`CONVERGENCE`) are
+    None where there is nothing to say. `segments` are these predictions' counts where the caller has them already. An empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = Segments.of(predictions, tokenize) if segments is None else segments
@@ -169,6 +188,7 @@ def results(
         **{key: whole[key] for key in ("half_length", "half_length_ci", "retention", "retention_ci")},
         "aer": None if aer is None else dict(aer),
         "attention_by_length": None if attention_by_length is None else [dict(row) for row in attention_by_length],
+        "convergence": None if convergence is None else dict(convergence),
         "training_data": dict(training_data),
         "cost": dict(cost),
         "versions": dict(versions),
@@ -194,6 +214,8 @@ def check_results(record: Any, where: str = "results.json") -> None:
         _check(record["aer"], AER, f"{where}: aer")
         for name in ("shift_0", "shift_-1"):
             _check(record["aer"][name], LINKS, f"{where}: aer: {name}")
+    if record["convergence"] is not None:
+        _check(record["convergence"], CONVERGENCE, f"{where}: convergence")
     _check(record["cost"], COST, f"{where}: cost")
     _check(record["training_data"], TRAINING_DATA, f"{where}: training_data")
 
@@ -201,7 +223,7 @@ def check_results(record: Any, where: str = "results.json") -> None:
 def read_results(path: Path | str) -> dict[str, Any]:
     """Read and check a results.json. Raises `InputError` with the file for anything else.
 
-    A file of version 1 or 2 is read as one of this version, with null for what it does not hold.
+    A file of version 1, 2 or 3 is read as one of this version, with null for what it does not hold.
     """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -218,11 +240,14 @@ def _upgraded(record: Any) -> Any:
     """A record of an earlier version with what has been added since; anything else as it is."""
     if not isinstance(record, dict) or record.get("schema") not in range(1, SCHEMA_VERSION):
         return record
+    added = dict.fromkeys(NEW_IN_4)
+    if record["schema"] == 3:
+        return {**record, **added, "schema": SCHEMA_VERSION}
     if record["schema"] == 1 and isinstance(record.get("cost"), dict):
         record = {**record, "training_data": dict.fromkeys(TRAINING_DATA), "cost": {**record["cost"], "waiting": None}}
     if isinstance(record.get("by_length"), list) and all(isinstance(bucket, dict) for bucket in record["by_length"]):
         record = {**record, "by_length": [{**bucket, "chrf": None, "ter": None} for bucket in record["by_length"]]}
-    added = dict.fromkeys(("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length"))
+    added |= dict.fromkeys(("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length"))
     return {**record, **added, "schema": SCHEMA_VERSION}
 
 
