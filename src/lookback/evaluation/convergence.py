@@ -20,7 +20,10 @@ def convergence(bleu: Logged, perplexity: Logged) -> dict[str, Any] | None:
         return None
     updates, last = bleu[-1]
     since = 4 * updates // 5
-    rise = last - float(np.interp(since, *zip(*bleu, strict=True))) if bleu[0][0] <= since else None
+    rise = None
+    if bleu[0][0] <= since:
+        at, values = np.array(bleu, dtype=np.float64).T
+        rise = last - float(np.interp(since, at, values))
     return {
         "validation_bleu": last,
         "validation_perplexity": min((value for _, value in perplexity), default=None),

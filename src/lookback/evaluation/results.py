@@ -164,7 +164,8 @@ def results(
     """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
 
     `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length) and `convergence` (`CONVERGENCE`) are
-    None where there is nothing to say. `segments` are these predictions' counts where the caller has them already. An empty test set has null scores.
+    None where there is nothing to say. `segments` are these predictions' counts where the caller has them already. An
+    empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = Segments.of(predictions, tokenize) if segments is None else segments

@@ -59,8 +59,9 @@ class BudgetScores(Callback):
         self._due = moments_due(self._planned)
         # what was planned anew has other moments: those of both stay
         kept = [place for place, at in enumerate(self.updates) if at in self._due]
-        for of in (self.updates, self.target_tokens, self.statistics):
-            of[:] = [of[place] for place in kept]  # type: ignore[index]
+        self.updates = [self.updates[place] for place in kept]
+        self.target_tokens = [self.target_tokens[place] for place in kept]
+        self.statistics = [self.statistics[place] for place in kept]
         data = data_of(trainer)
         texts = data.texts("test")
         lengths = count_words(texts["source"])
