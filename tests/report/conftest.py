@@ -16,6 +16,7 @@ from lookback.evaluation import (
     Segments,
     atomic_write,
     results,
+    sentence_statistics,
     write_json,
     write_predictions,
 )
@@ -49,9 +50,11 @@ def fabricate(
     counted: int | None = None,
     rate: float | None = None,
     convergence: dict[str, Any] | None = None,
+    updates: int | None = None,
 ) -> Path:
     """A run whose words are wrong with probability `slope` times the source length.
 
+    With `updates` it was scored at an eighth, a quarter, half and all of so many: at first far more words were wrong.
     Of a large test set `counted` sentences are enough: the counts of the others repeat theirs.
     """
     query = {"none": "previous", "bahdanau": "previous"}.get(attention, "current")
@@ -87,6 +90,8 @@ def fabricate(
         segments.save(directory / "test" / "segments.npz")
         if attention != "none" and predictions:
             fabricate_alignments(directory, predictions, f"{attention}{seed}")
+        if updates is not None:
+            fabricate_budgets(directory, predictions, f"{attention}{seed}", updates)
         record = results(
             predictions,
             tokenize,
@@ -106,6 +111,34 @@ def fabricate(
         )
         write_json(directory / "test" / "results.json", record)
     return directory
+
+
+def fabricate_budgets(
+    directory: Path,
+    predictions: Sequence[Prediction],
+    seed: str,
+    updates: int,
+    shares: Sequence[float] = (0.125, 0.25, 0.5, 1.0),
+) -> None:
+    """test/budgets.npz of a model that at a share of its training still has that share of its right words."""
+    chance = random.Random(seed)
+    statistics = []
+    for share in shares:
+        early = [
+            " ".join(word if chance.random() < share else "x" for word in prediction.hypothesis.split())
+            for prediction in predictions
+        ]
+        statistics.append(sentence_statistics(early, [prediction.reference for prediction in predictions], "none"))
+    with atomic_write(directory / "test" / "budgets.npz") as file:
+        np.savez_compressed(
+            file,
+            ids=np.arange(len(predictions)),
+            source_length=np.array([prediction.source_length for prediction in predictions]),
+            updates=np.array([round(updates * share) for share in shares]),
+            shares=np.array(shares),
+            target_tokens=np.array([round(50 * updates * share) for share in shares]),
+            statistics=np.stack(statistics),
+        )
 
 
 def fabricate_alignments(

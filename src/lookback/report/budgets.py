@@ -82,7 +82,8 @@ class Scored:
     arms: Mapping[str, Sequence[Run]]
     """By the names of those that have such runs; a run a seed, in the order of seeds"""
     left_out: int
-    """Scored runs that have no part in it: without a budgets.npz, or with one of other sentences or shares"""
+    """Scored runs that have no part in it: without a budgets.npz, with other sentences or shares, or a second of a seed
+    """
     budgets: Sequence[Budgets]
     """Of each run, arm after arm"""
 
@@ -131,12 +132,12 @@ def scored_at_budgets(runs: Sequence[Run]) -> Scored | None:
     known = arms([run for run in runs if run.bleu is not None])
     alike: dict[Any, dict[str, list[tuple[Run, Budgets]]]] = {}
     for name, of in known.items():
-        for run in {run.seed: run for run in reversed(of)}.values():  # of two runs of one seed the first
+        for place, run in enumerate(of):
             path = run.directory / "test" / "budgets.npz"
-            if path.exists():
+            if path.exists() and run.seed not in [other.seed for other in of[:place]]:
                 found = read_budgets(path)
                 same = found.shares, found.ids.tobytes(), found.source_length.tobytes()
-                alike.setdefault(same, {}).setdefault(name, []).insert(0, (run, found))
+                alike.setdefault(same, {}).setdefault(name, []).append((run, found))
     if not alike:
         return None
     taken = max(alike.values(), key=lambda of_arm: sum(map(len, of_arm.values())))

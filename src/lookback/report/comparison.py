@@ -33,7 +33,7 @@ def compare(
     """Print the tables of `runs`, and what their attentions gain over the attention `baseline`, in a sentence too.
 
     Into `out` go comparison.csv, a row a run; attentions.csv, a row an attention, with intervals; differences.csv, a
-    row an attention and bucket; tuning.csv, a row an attention and learning rate, where attentions have runs at several;
+    row an attention and bucket; tuning.csv, a row an attention and learning rate, where there are several;
     length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; and report.html, the page. What needs the counts
     in a run's segments.npz is left out without them. An `out` that ends in .html is the page's own path, and nothing
     else is written.
