@@ -66,7 +66,13 @@ def _fabricate(directory: Path, index: int, sentences: int) -> None:
     attention, seed = NAMES[index % len(NAMES)], 1 + index // len(NAMES)
     lengths = [1 + place % 70 for place in range(sentences)]
     _module("report/conftest.py").fabricate(
-        directory, attention, seed, slope=0.02 / (1 + 3 * (index % len(NAMES))), lengths=lengths, counted=490
+        directory,
+        attention,
+        seed,
+        slope=0.02 / (1 + 3 * (index % len(NAMES))),
+        lengths=lengths,
+        counted=490,
+        updates=6000,
     )
     _module("report/page/conftest.py").leave_training(directory, attention, seed)
 

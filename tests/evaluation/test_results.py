@@ -43,6 +43,13 @@ TRAINING_DATA = {
     "target_vocabulary": 21,
     "padding_waste": 0.01,
 }
+CONVERGENCE = {
+    "validation_bleu": 30.0,
+    "validation_perplexity": 1.7,
+    "rise": None,
+    "since_update": 80,
+    "updates": 100,
+}
 PREDICTIONS = [
     Prediction(0, "a b c d", "le chat est là .", "le chat est là .", -0.1, 4, False),
     Prediction(1, "a b c d e f g h i j k", "un deux trois quatre cinq", "un deux quatre trois", -0.9, 11, True),
@@ -62,6 +69,7 @@ def score(
     segments=None,
     aer=AER,
     attention_by_length=None,
+    convergence=None,
 ):
     return results(
         predictions,
@@ -72,6 +80,7 @@ def score(
         perplexity=perplexity,
         aer=aer,
         attention_by_length=attention_by_length,
+        convergence=convergence,
         cost=cost,
         training_data=TRAINING_DATA,
         versions={"python": "3.11"},
@@ -179,6 +188,8 @@ def test_scoring_is_quick_where_translations_are_long_and_bad():
         (lambda record: record.update(schema=5), "schema 5; this version of lookback reads 4"),
         (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
+        (lambda record: record["convergence"].pop("rise"), "convergence: no key 'rise'"),
+        (lambda record: record["convergence"].update(updates=None), "convergence: updates=None, expected int"),
         (
             lambda record: record["by_length"][1].update(high=20),
             r"by_length\[1\]: unknown key 'high'; did you mean 'hi'",
@@ -187,7 +198,7 @@ def test_scoring_is_quick_where_translations_are_long_and_bad():
     ],
 )
 def test_a_record_that_does_not_fit_is_refused(change, message):
-    record = json.loads(json.dumps(score()))
+    record = json.loads(json.dumps(score(convergence=CONVERGENCE)))
     check_results(record)
     change(record)
     with pytest.raises(InputError, match=message):
@@ -200,7 +211,7 @@ def test_an_unknown_cost_is_refused_when_the_results_are_made():
 
 
 NEW_IN_3 = ("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length")
-NEW_IN_4 = ("position_recall",)
+NEW_IN_4 = ("position_recall", "convergence")
 
 
 def without(curve, keys):

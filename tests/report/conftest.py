@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from lookback.evaluation import (
     Segments,
     atomic_write,
     results,
+    sentence_statistics,
     write_json,
     write_predictions,
 )
@@ -47,9 +49,13 @@ def fabricate(
     scored: bool = True,
     counted: int | None = None,
     aligned: bool = True,
+    rate: float | None = None,
+    convergence: dict[str, Any] | None = None,
+    updates: int | None = None,
 ) -> Path:
     """A run whose words are wrong with probability `slope` times the source length.
 
+    With `updates` it was scored at an eighth, a quarter, half and all of so many: at first far more words were wrong.
     Of a large test set `counted` sentences are enough: the counts of the others repeat theirs. With `aligned`, the test
     set has gold links: each word to the one in its place.
     """
@@ -63,6 +69,8 @@ def fabricate(
         "names": {"attention": "${hydra:runtime.choices.attention}"},
         "logger": {"name": f"{attention}-{seed}"},
     }
+    if rate is not None:
+        config["optimizer"] = {"lr": rate}
     choices = {"hydra": {"runtime": {"choices": {"attention": attention}}}}
     (directory / ".hydra").mkdir(parents=True)
     (directory / ".hydra" / "config.yaml").write_text(yaml.safe_dump(config))
@@ -85,6 +93,8 @@ def fabricate(
         segments.save(directory / "test" / "segments.npz")
         if attention != "none" and predictions:
             fabricate_alignments(directory, predictions, f"{attention}{seed}")
+        if updates is not None:
+            fabricate_budgets(directory, predictions, f"{attention}{seed}", updates)
         record = results(
             predictions,
             tokenize,
@@ -95,6 +105,7 @@ def fabricate(
             perplexity=1.5,
             aer=None,
             attention_by_length=None,
+            convergence=convergence,
             cost=COST,
             training_data=dict.fromkeys(TRAINING_DATA),
             versions={},
@@ -103,6 +114,34 @@ def fabricate(
         )
         write_json(directory / "test" / "results.json", record)
     return directory
+
+
+def fabricate_budgets(
+    directory: Path,
+    predictions: Sequence[Prediction],
+    seed: str,
+    updates: int,
+    shares: Sequence[float] = (0.125, 0.25, 0.5, 1.0),
+) -> None:
+    """test/budgets.npz of a model that at a share of its training still has that share of its right words."""
+    chance = random.Random(seed)
+    statistics = []
+    for share in shares:
+        early = [
+            " ".join(word if chance.random() < share else "x" for word in prediction.hypothesis.split())
+            for prediction in predictions
+        ]
+        statistics.append(sentence_statistics(early, [prediction.reference for prediction in predictions], "none"))
+    with atomic_write(directory / "test" / "budgets.npz") as file:
+        np.savez_compressed(
+            file,
+            ids=np.arange(len(predictions)),
+            source_length=np.array([prediction.source_length for prediction in predictions]),
+            updates=np.array([round(updates * share) for share in shares]),
+            shares=np.array(shares),
+            target_tokens=np.array([round(50 * updates * share) for share in shares]),
+            statistics=np.stack(statistics),
+        )
 
 
 def fabricate_alignments(

@@ -27,6 +27,7 @@ def leave_run(directory, attention, status="finished", reason=None):
             perplexity=1.0,
             aer=None,
             attention_by_length=None,
+            convergence=None,
             cost=cost,
             training_data=dict.fromkeys(TRAINING_DATA),
             versions={},

@@ -18,6 +18,7 @@ from hydra.errors import InstantiationException
 from lookback.command import explain
 from lookback.data import GrammarCorpus
 from lookback.errors import InputError
+from lookback.evaluation import rise_in_words
 from lookback.training.build import build_data, build_module
 from lookback.training.run_directory import RunDirectory
 from lookback.training.trained import Trained
@@ -60,6 +61,7 @@ def test_a_run_directory_holds_what_the_design_says(finished: Path) -> None:
         "report.html",
         "status.json",
         "test/alignments.npz",
+        "test/budgets.npz",
         "test/predictions.jsonl",
         "test/results.json",
         "test/segments.npz",
@@ -274,7 +276,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
     assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "finished"
     assert numbers(resumed) == numbers(whole)
     assert timeless(tmp_path / "parts") == timeless(tmp_path / "whole")
-    for name in ("test/predictions.jsonl", "test/alignments.npz"):
+    for name in ("test/predictions.jsonl", "test/alignments.npz", "test/budgets.npz"):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
 
@@ -315,7 +317,7 @@ def test_a_run_goes_on_from_any_update(
         assert update - held <= 1
     assert numbers(run(stopped, *always)) == numbers(whole)
     assert timeless(stopped) == timeless(tmp_path / "whole")
-    for name in ("test/predictions.jsonl", "test/alignments.npz"):
+    for name in ("test/predictions.jsonl", "test/alignments.npz", "test/budgets.npz"):
         assert (stopped / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
 
@@ -363,6 +365,30 @@ def test_what_was_trained_on_is_in_the_results(finished: Path) -> None:
     assert known["overlap"] == {"pairs": 0, "sources": 0}
     assert known["target_tokens"] == found["cost"]["target_tokens"] / 3
     assert 0 < known["padding_waste"] < 0.5
+
+
+def test_whether_it_had_stopped_improving_is_in_the_results(finished: Path) -> None:
+    """Taken from metrics.csv by hand: validations behind updates 3, 6 and 9; four fifths of 9 are 7."""
+    found = json.loads((finished / "test" / "results.json").read_text())["convergence"]
+    bleu, perplexity = validations(finished, "validation/bleu"), validations(finished, "validation/perplexity")
+    assert len(bleu) == 3
+    assert (found["since_update"], found["updates"]) == (7, 9)
+    assert found["validation_bleu"] == pytest.approx(bleu[2])
+    assert found["rise"] == pytest.approx(bleu[2] - (bleu[1] + (bleu[2] - bleu[1]) / 3))
+    assert found["validation_perplexity"] == pytest.approx(min(perplexity))
+
+
+def test_a_training_says_how_much_its_last_fifth_gained(
+    tmp_path: Path, grammar_cache: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = r"validation BLEU (rose by [\d.]+|fell by [\d.]+|stayed the same) in the last fifth of the training\n"
+    record = run(tmp_path / "three", grammar_cache, "trainer.max_epochs=3")
+    said = re.search(line, capsys.readouterr().out)
+    assert said
+    assert said[1] == rise_in_words(record["convergence"]["rise"])
+    record = run(tmp_path / "one", grammar_cache)
+    assert record["convergence"]["rise"] is None, "its one validation is its last"
+    assert not re.search(line, capsys.readouterr().out)
 
 
 def test_a_run_that_max_steps_ends_inside_an_epoch_is_validated_there(tmp_path: Path, grammar_cache: str) -> None:

@@ -10,6 +10,7 @@ from lookback.evaluation.alignment_quality import (
 )
 from lookback.evaluation.bleu import bleu, sentence_statistics, signature, signature_tokenizer
 from lookback.evaluation.chrf import chrf, chrf_statistics
+from lookback.evaluation.convergence import convergence, rise_in_words
 from lookback.evaluation.diagnostics import Diagnostics, diagnose
 from lookback.evaluation.files import atomic_write, write_json
 from lookback.evaluation.length_curve import (
@@ -32,6 +33,7 @@ from lookback.evaluation.results import (
     AER,
     ATTENTION,
     BUCKET,
+    CONVERGENCE,
     COST,
     POSITION,
     SCHEMA,
@@ -50,6 +52,7 @@ __all__ = [
     "ATTENTION",
     "BOUNDS",
     "BUCKET",
+    "CONVERGENCE",
     "COST",
     "ENOUGH",
     "FIFTHS",
@@ -74,6 +77,7 @@ __all__ = [
     "check_results",
     "chrf",
     "chrf_statistics",
+    "convergence",
     "count_links",
     "diagnose",
     "equal_count_bounds",
@@ -93,6 +97,7 @@ __all__ = [
     "resample",
     "results",
     "retention",
+    "rise_in_words",
     "sentence_statistics",
     "shifted_links",
     "signature",

@@ -57,6 +57,7 @@ SCHEMA: dict[str, Field] = {
     "position_recall": Field(
         list, True, "where words are lost, a record a bucket of by_length (see POSITION); null without gold alignments"
     ),
+    "convergence": Field(dict, True, "whether the training had stopped improving (see CONVERGENCE); null if not known"),
     "training_data": Field(dict, False, "what the run was trained on (see TRAINING_DATA)"),
     "cost": Field(dict, False, "what the run took (see COST)"),
     "versions": Field(dict, False, "versions of Python and the libraries that matter"),
@@ -116,6 +117,19 @@ POSITION: dict[str, Field] = {
 }
 """Numbers are null where nothing is linked; `lookback.evaluation.recall` says what is counted."""
 
+CONVERGENCE: dict[str, Field] = {
+    "validation_bleu": Field(float, False, "validation BLEU, 0..100, at the last validation of the training"),
+    "validation_perplexity": Field(float, True, "lowest validation perplexity of the training"),
+    "rise": Field(
+        float,
+        True,
+        "validation_bleu minus validation BLEU at since_update, interpolated between two validations; null where none "
+        "is as early",
+    ),
+    "since_update": Field(int, False, "where the last fifth begins: four fifths of `updates`, rounded down"),
+    "updates": Field(int, False, "updates behind the last validation"),
+}
+
 COST: dict[str, Field] = {
     "parameters": Field(int, True, "trained numbers in the model"),
     "updates": Field(int, True, "optimizer steps"),
@@ -145,6 +159,10 @@ TRAINING_DATA: dict[str, Field] = {
 }
 
 
+NEW_IN_4 = ("position_recall", "convergence")
+"""Keys that files of version 3 do not hold"""
+
+
 def results(
     predictions: Sequence[Prediction],
     tokenize: str,
@@ -155,6 +173,7 @@ def results(
     perplexity: float,
     aer: Mapping[str, Any] | None,
     attention_by_length: Sequence[Mapping[str, Any]] | None,
+    convergence: Mapping[str, Any] | None,
     cost: Mapping[str, float | None],
     training_data: Mapping[str, Any],
     versions: Mapping[str, str],
@@ -164,8 +183,9 @@ def results(
 ) -> dict[str, Any]:
     """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
 
-    `aer` (`AER`) and `attention_by_length` (an `ATTENTION` a bucket of by_length) are None where there is nothing to
-    say. `segments` are these predictions' counts where the caller has them already. An empty test set has null scores.
+    `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length) and `convergence` (`CONVERGENCE`) are
+    None where there is nothing to say. `segments` are these predictions' counts where the caller has them already. An
+    empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = Segments.of(predictions, tokenize) if segments is None else segments
@@ -192,6 +212,7 @@ def results(
         "aer": None if aer is None else dict(aer),
         "attention_by_length": None if attention_by_length is None else [dict(row) for row in attention_by_length],
         "position_recall": by_position,
+        "convergence": None if convergence is None else dict(convergence),
         "training_data": dict(training_data),
         "cost": dict(cost),
         "versions": dict(versions),
@@ -219,6 +240,8 @@ def check_results(record: Any, where: str = "results.json") -> None:
         _check(record["aer"], AER, f"{where}: aer")
         for name in ("shift_0", "shift_-1"):
             _check(record["aer"][name], LINKS, f"{where}: aer: {name}")
+    if record["convergence"] is not None:
+        _check(record["convergence"], CONVERGENCE, f"{where}: convergence")
     _check(record["cost"], COST, f"{where}: cost")
     _check(record["training_data"], TRAINING_DATA, f"{where}: training_data")
 
@@ -249,7 +272,7 @@ def _upgraded(record: Any) -> Any:
         record = _in_buckets(record, ("chrf", "ter"))
         record |= dict.fromkeys(("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length"))
     record = _in_buckets(record, ("omitted", "repeated"))
-    return {**record, "position_recall": None, "schema": SCHEMA_VERSION}
+    return {**record, **dict.fromkeys(NEW_IN_4), "schema": SCHEMA_VERSION}
 
 
 def _in_buckets(record: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:

@@ -19,10 +19,11 @@ from lookback.report.page import write_page
 from lookback.report.runs import Run, is_run
 from lookback.report.table import cost_table, score_table, write_csv
 from lookback.report.terminal_curve import TerminalCurve
+from lookback.report.tuning import tuned, tuned_in_words, tuned_rows
 
 CSV = "comparison.csv"
 PAGE = "report.html"
-ARMS, DIFFERENCES = "attentions.csv", "differences.csv"
+ARMS, DIFFERENCES, TUNING = "attentions.csv", "differences.csv", "tuning.csv"
 CURVE, DIFFERENCE = "length_curve", "length_difference"
 
 
@@ -32,9 +33,10 @@ def compare(
     """Print the tables of `runs`, and what their attentions gain over the attention `baseline`, in a sentence too.
 
     Into `out` go comparison.csv, a row a run; attentions.csv, a row an attention, with intervals; differences.csv, a
-    row an attention and bucket; length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; and report.html, the
-    page. What needs the counts in a run's segments.npz is left out without them. An `out` that ends in .html is the
-    page's own path, and nothing else is written.
+    row an attention and bucket; tuning.csv, a row an attention and learning rate, where there are several;
+    length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; and report.html, the page. What needs the counts
+    in a run's segments.npz is left out without them. An `out` that ends in .html is the page's own path, and nothing
+    else is written.
 
     Runs with different BLEU signatures or test sets are never compared: each such group has its own tables and its own
     charts (length_curve-1, length_curve-2, …). Runs without scores are listed with their status and reason.
@@ -88,6 +90,7 @@ def _write_files(out: Path, groups: Sequence[Group]) -> list[Path]:
     for name, lines in {
         ARMS: [row for group in groups for row in arm_rows(group.evidence.arms, group.number)],
         DIFFERENCES: [row for group in groups for row in difference_rows(group.evidence.contrasts, group.number)],
+        TUNING: [row for group in groups for row in tuned_rows(tuned(group.scored), group.number)],
     }.items():
         if lines:
             write_csv(out / name, lines)
@@ -130,6 +133,8 @@ def _print_group(console: Console, group: Group, numbered: bool) -> None:
             console.print(differences)
         console.print()
         console.print(headline(about.contrasts[0]), style="bold", markup=False, highlight=False)
+    if rates := tuned(group.scored):
+        console.print(tuned_in_words(rates), markup=False, highlight=False)
     for warning in group.notes:
         _warn(console, warning)
 
@@ -147,5 +152,5 @@ def _older_files(out: Path, groups: Sequence[Group]) -> set[Path]:
     if others := sorted(older - {row["run"] for group in groups for row in group.rows}):
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
     charts = {path for name in (CURVE, DIFFERENCE) for path in out.glob(f"{name}*")}
-    tables_beside = {path for name in (ARMS, DIFFERENCES) for path in out.glob(name)}
+    tables_beside = {path for name in (ARMS, DIFFERENCES, TUNING) for path in out.glob(name)}
     return {path for path in charts if path.name.endswith((".vl.json", ".svg", ".pdf", ".png"))} | tables_beside

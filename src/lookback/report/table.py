@@ -57,6 +57,7 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
             **_by_length(run, buckets),
             **{key: (run.results or {}).get(key) for key in _SCORES},
             **_alignment(run),
+            **_convergence(run),
             **{key: (run.results or {}).get("cost", {}).get(key) for key in COST},
             "status": run.status,
             "reason": run.reason,
@@ -108,14 +109,18 @@ def cost_table(rows: Sequence[Row]) -> Table:
     keys = other_settings(rows)
     for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
         table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
-    for name in ("updates", "tokens", "tokens/s", "parameters", "time", "memory"):
+    rose = any(row["rise"] is not None for row in rows)
+    for name in ("updates", *(["rise"] if rose else []), "tokens", "tokens\n/s", "para-\nmeters", "time", "memory"):
         table.add_column(name, justify="right", max_width=10)
     table.add_column("run", overflow="fold")
     for row, place in zip(rows, distinguishing([row["run"] for row in rows]), strict=True):
         counts = [short(row[key]) for key in ("updates", "target_tokens", "tokens_per_second", "parameters")]
+        counts[1:1] = [number(row["rise"], "+z.1f")] if rose else []
         memory = "" if row["peak_memory_mb"] is None else f"{short(row['peak_memory_mb'] * 1e6)}B"
         table.add_row(*_names(row, keys), *counts, duration(row["seconds"]), memory, escape(place))
     table.caption = "tokens: target tokens trained on"
+    if rose:
+        table.caption += " · rise: validation BLEU gained in the last fifth"
     return table
 
 
@@ -200,3 +205,9 @@ def duration(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {rest:02}s"
+
+
+def _convergence(run: Run) -> Row:
+    """Validation BLEU that the last fifth of the training gained, and its lowest validation perplexity."""
+    found = (run.results or {}).get("convergence") or {}
+    return {key: found.get(key) for key in ("rise", "validation_perplexity")}

@@ -47,7 +47,11 @@ def evaluate(config: DictConfig) -> dict[str, Any]:
     if config.search is not None:
         trained.module.search = instantiate(config.search)
     own = trained.run.test / "results.json"
-    unknown = {"cost": dict.fromkeys(COST), "training_data": dict.fromkeys(TRAINING_DATA)}
+    unknown: dict[str, Any] = {
+        "convergence": None,
+        "cost": dict.fromkeys(COST),
+        "training_data": dict.fromkeys(TRAINING_DATA),
+    }
     trained_on = read_results(own) if own.is_file() else unknown
     now = f"{datetime.now():%Y-%m-%d_%H-%M-%S.%f}"
     directory = Path(config.out) if config.out else trained.run.path / "evaluations" / now
@@ -61,6 +65,7 @@ def evaluate(config: DictConfig) -> dict[str, Any]:
         attention=trained.config.names.attention,
         data_name=name,
         seed=trained.config.seed,
+        convergence=trained_on["convergence"],
         cost=trained_on["cost"],
         training_data=trained_on["training_data"],
     )

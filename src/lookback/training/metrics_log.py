@@ -33,6 +33,10 @@ class MetricsLog(Logger):
                     if (at := int(row.pop("step"))) <= step:
                         self.rows[at] = {name: value for name, value in row.items() if value}
 
+    def logged(self, name: str) -> list[tuple[int, float]]:
+        """(updates behind it, value) of every row that has the metric, rising; step 0 is the first update."""
+        return [(step + 1, float(row[name])) for step, row in sorted(self.rows.items()) if name in row]
+
     @property
     def name(self) -> str:
         return "metrics"

@@ -9,7 +9,7 @@ import lightning
 
 from lookback.data import TranslationData
 from lookback.data.words import words
-from lookback.evaluation import Prediction, Segments, label, results, write_json, write_predictions
+from lookback.evaluation import Prediction, Segments, label, results, rise_in_words, write_json, write_predictions
 from lookback.evaluation.word_alignment import Link
 from lookback.training.module import TranslationModule
 from lookback.training.progress import in_terminal, translation_progress
@@ -25,6 +25,7 @@ def test(
     attention: str,
     data_name: str,
     seed: int,
+    convergence: dict[str, Any] | None,
     cost: dict[str, Any],
     training_data: dict[str, Any],
 ) -> dict[str, Any]:
@@ -56,6 +57,7 @@ def test(
         perplexity=math.exp(float(module.test_loss.compute())),
         aer=module.attention_quality.aer(),
         attention_by_length=module.attention_quality.by_length() if looks_back else None,
+        convergence=convergence,
         cost=cost,
         training_data=training_data,
         versions=versions(),
@@ -114,3 +116,5 @@ def print_results(record: dict[str, Any]) -> None:
         f"perplexity {record['perplexity']:.3f}  ({record['signature']})",
         flush=True,
     )
+    if record["convergence"] is not None and (rise := record["convergence"]["rise"]) is not None:
+        print(f"validation BLEU {rise_in_words(rise)} in the last fifth of the training", flush=True)

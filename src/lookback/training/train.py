@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 
 from lookback.data import Tokenizer, TranslationData
 from lookback.errors import InputError
+from lookback.evaluation import convergence
 from lookback.search import LengthRule
 from lookback.training.alignment_snapshots import AlignmentSnapshots
 from lookback.training.build import build_data, build_module, plain, rehearse
@@ -121,6 +122,7 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
         attention=config.names.attention,
         data_name=config.names.data,
         seed=config.seed,
+        convergence=convergence(metrics.logged("validation/bleu"), metrics.logged("validation/perplexity")),
         cost=cost.summary(module.model),
         training_data=training_data(data),
     )

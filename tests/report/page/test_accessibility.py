@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 @pytest.mark.parametrize("width", [1280, 375])
 def test_axe_has_no_violations(report, open_page, width, dark):
     page = open_page(report, width=width, dark=dark, bypass_csp=True)  # axe is a script of its own
-    for key in ("length", "difference", "recall", "learning", "diagnostics"):
+    for key in ("length", "difference", "recall", "learning", "budgets", "diagnostics"):
         found = page.locator(f'[data-figure="{key}"]')
         found.scroll_into_view_if_needed()
         found.locator("[data-plot] svg").wait_for()

@@ -37,7 +37,7 @@ def choose(found, label):
 
 def test_the_page_asks_for_one_file_and_nothing_else(report, open_page):
     page = open_page(report)
-    for key in ("length", "difference", "recall", "learning", "diagnostics"):
+    for key in ("length", "difference", "recall", "learning", "budgets", "diagnostics"):
         figure(page, key)
     assert page.requests == [report.as_uri()]
 
@@ -106,6 +106,34 @@ def test_where_words_are_lost_is_shown_for_the_longest_sentences_first(report, o
     assert lost.locator("[data-plot]").get_attribute("aria-label") != first
 
 
+LINES = "(all) => all.map((line) => line.getAttribute('d'))"
+
+
+def test_a_slider_goes_through_the_budgets(report, open_page):
+    budgets = figure(open_page(report), "budgets")
+    heading, slider, said = budgets.locator("[data-title]"), budgets.get_by_role("slider"), budgets.locator("output")
+    lines, cells = budgets.locator("svg .mark-line path"), budgets.locator("[data-numbers] tbody tr").first
+    assert budgets.get_by_label("Training").get_attribute("aria-valuetext") == "6,000 updates (all)"
+    assert (said.inner_text(), budgets.get_attribute("data-drawn")) == ("6,000 updates (all)", "1")
+    late, numbers, caption = lines.evaluate_all(LINES), cells.inner_text(), budgets.locator("[data-caption]")
+    assert "would score somewhat higher" in caption.inner_text()
+    axis = [text for text in texts(budgets) if text.isdigit()]
+    slider.press("Home")
+    budgets.page.wait_for_function("(element) => element.dataset.drawn === '0.125'", arg=budgets.element_handle())
+    assert lines.evaluate_all(LINES) != late
+    assert [text for text in texts(budgets) if text.isdigit()] == axis  # the same scale: the curve is seen to rise
+    assert said.inner_text() == slider.get_attribute("aria-valuetext") == "750 updates (an eighth)"
+    assert heading.inner_text().endswith("after 750 updates (an eighth)")
+    assert cells.inner_text() != numbers
+    assert "750 updates" in budgets.get_by_role("img").get_attribute("aria-label")
+    slider.press("ArrowRight")
+    assert said.inner_text() == "1,500 updates (a quarter)"
+    slider.press("End")
+    budgets.page.wait_for_function("(element) => element.dataset.drawn === '1'", arg=budgets.element_handle())
+    assert lines.evaluate_all(LINES) == late
+    assert cells.inner_text() == numbers
+
+
 def column(page, name):
     """The cells of a column of the table of runs, top down."""
     headings = [text.strip() for text in page.locator(".runs thead th").all_inner_texts()]
@@ -167,7 +195,7 @@ def test_on_paper_the_page_is_light_and_has_what_was_shown(report, open_page):
 @pytest.mark.parametrize("width", [320, 375, 768, 1280, 3840])
 def test_no_width_scrolls_sideways(report, open_page, width):
     page = open_page(report, width=width, height=800)
-    for key in ("length", "difference", "recall", "learning", "diagnostics"):
+    for key in ("length", "difference", "recall", "learning", "budgets", "diagnostics"):
         found = figure(page, key)
         found.locator("summary").click()
         # nothing of a chart is cut off either

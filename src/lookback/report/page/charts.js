@@ -84,14 +84,26 @@ function tabulate(table, variant) {
   );
 }
 
+// Where a choice stands: what a select has, the checked one of its segments, or the option that its slider is at.
+function chosenOf(choice) {
+  if (choice.dataset.options) return JSON.parse(choice.dataset.options)[Number(choice.value)][0];
+  return choice.value ?? choice.querySelector("input:checked").value;
+}
+
+// A slider says where it stands, beside it and to those who do not see it.
+function say(slider) {
+  const [, words] = JSON.parse(slider.dataset.options)[Number(slider.value)];
+  slider.setAttribute("aria-valuetext", words);
+  slider.nextElementSibling.textContent = words;
+}
+
 function chart(figure, variants) {
   const plot = figure.querySelector("[data-plot]");
   const choices = [...figure.querySelectorAll("[data-choice]")];
   let drawn = null; // what is drawn, and how wide
   let result = null;
 
-  const chosen = () =>
-    choices.map((choice) => choice.value ?? choice.querySelector("input:checked").value).join("/");
+  const chosen = () => choices.map(chosenOf).join("/");
 
   async function draw() {
     // Vega's pixels are rem / 16: type in charts grows with the page's
@@ -124,7 +136,8 @@ function chart(figure, variants) {
   }
 
   for (const choice of choices) {
-    choice.addEventListener("change", () => {
+    choice.addEventListener("input", () => {
+      if (choice.dataset.options) say(choice);
       describe();
       draw();
     });

@@ -10,6 +10,8 @@ from altair.utils.schemapi import debug_mode
 
 from lookback.evaluation import MEASURES, label
 from lookback.report.buckets import Buckets
+from lookback.report.budget_chart import budget_charts
+from lookback.report.budgets import scored_at_budgets
 from lookback.report.contrasts import ArmRecall, Evidence
 from lookback.report.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
 from lookback.report.difference_chart import difference_chart
@@ -40,9 +42,16 @@ class Choice:
     key: str
     title: str
     options: Mapping[str, str]
-    """What is shown, by its key; the first one is chosen at the start"""
+    """What is shown, by its key; the first one is chosen at the start, unless they are a slider's"""
     many: bool = False
     """Whether the options are too many to be seen at once"""
+    slider: bool = False
+    """Whether they are steps along one thing, such as time; then the last one is chosen at the start"""
+
+    @property
+    def start(self) -> str:
+        """The key of the option that is chosen at the start."""
+        return list(self.options)[-1 if self.slider else 0]
 
     @property
     def real(self) -> bool:
@@ -62,7 +71,7 @@ class Figure:
     @property
     def first(self) -> Variant:
         """What is shown before anything is chosen."""
-        return self.variants["/".join(next(iter(choice.options)) for choice in self.choices)]
+        return self.variants["/".join(choice.start for choice in self.choices)]
 
 
 def figures(group: Group) -> dict[str, Figure | None]:
@@ -73,6 +82,7 @@ def figures(group: Group) -> dict[str, Figure | None]:
             "difference": _difference(group),
             "recall": _recall(group),
             "learning": _learning(group),
+            "budgets": _budgets(group),
             "diagnostics": _diagnostics(group),
         }
 
@@ -134,6 +144,16 @@ def _learning(group: Group) -> Figure | None:
         return None
     choices = [Choice("measure", "Measure", measures, many=True), Choice("x", "Against", axes)]
     return Figure("learning", choices, variants)
+
+
+def _budgets(group: Group) -> Figure | None:
+    if (scored := scored_at_budgets(group.runs)) is None:
+        return None
+    keys = [f"{share:g}" for share in scored.shares]
+    charts = zip(keys, budget_charts(scored), scored.moments, strict=True)
+    variants = {key: _variant(chart, *_curve_table(about)) for key, chart, about in charts}
+    named = {key: scored.said(moment) for moment, key in enumerate(keys)}
+    return Figure("budgets", [Choice("budget", "Training", named, slider=True)], variants)
 
 
 def _diagnostics(group: Group) -> Figure | None:

@@ -49,10 +49,9 @@ class _Part:
     of_group: str
     """What tells the names of its regions from those of other groups"""
 
-    @property
-    def aligned(self) -> bool:
-        """Whether a run has an alignment error rate."""
-        return any(column.name == "AER" for column in self.columns)
+    def has(self, name: str) -> bool:
+        """Whether the table of runs has a column of this name."""
+        return any(column.name == name for column in self.columns)
 
     @property
     def sections(self) -> list[tuple[str, str]]:
@@ -64,6 +63,7 @@ class _Part:
             "recall": "Lost words",
             "runs": "Runs",
             "learning": "Learning",
+            "budgets": "Budgets",
         }
         known |= {"diagnostics": "Attention", "sentences-section": "Sentences", "alignments-section": "Alignments"}
         there = {"result", "runs", *(key for key, figure in self.figures.items() if figure)}

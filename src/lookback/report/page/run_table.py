@@ -53,6 +53,7 @@ def run_columns(rows: Sequence[Row]) -> list[Column]:
         numbers("aer_shift_-1", "AER, shift −1", "the same, read off one target word earlier", ".3f"),
         numbers("parameters", "parameters", "trained numbers in the model", short),
         numbers("updates", "updates", "optimizer steps", ",d"),
+        numbers("rise", "rise", "validation BLEU gained in the last fifth of the training", "+z.1f"),
         numbers("target_tokens", "tokens", "target tokens trained on", short),
         numbers("seconds", "time", "of training", duration),
         numbers("tokens_per_second", "tokens/s", "target tokens a second of training", short),
