@@ -12,6 +12,7 @@ from lookback.evaluation.bleu import bleu, sentence_statistics, signature, signa
 from lookback.evaluation.chrf import chrf, chrf_statistics
 from lookback.evaluation.diagnostics import Diagnostics, diagnose
 from lookback.evaluation.files import atomic_write, write_json
+from lookback.evaluation.intervals import LEVEL
 from lookback.evaluation.length_curve import (
     BOUNDS,
     ENOUGH,
@@ -37,7 +38,7 @@ from lookback.evaluation.results import (
     results,
 )
 from lookback.evaluation.segments import MissingCounts, Segments
-from lookback.evaluation.significance import LEVEL, Difference, Resamples, holm
+from lookback.evaluation.significance import FEW, Difference, Resamples, differs, holm
 from lookback.evaluation.ter import ter, ter_statistics
 from lookback.evaluation.word_alignment import links, merge_to_words
 
@@ -48,6 +49,7 @@ __all__ = [
     "BUCKET",
     "COST",
     "ENOUGH",
+    "FEW",
     "LEVEL",
     "MEASURES",
     "RESAMPLES",
@@ -70,6 +72,7 @@ __all__ = [
     "chrf_statistics",
     "count_links",
     "diagnose",
+    "differs",
     "equal_count_bounds",
     "half_length",
     "holm",
