@@ -358,7 +358,7 @@ def _score_interval(values: NDArray[np.float64], top: float) -> list[float] | No
 def _retention_interval(kept: NDArray[np.float64], without: NDArray[np.float64]) -> list[float] | None:
     """The interval of a retention, `kept (1 + resamples,)`, `without (trainings,)` each of them; within 0 and 1."""
     resampled = kept[1:][~np.isnan(kept[1:])]
-    if np.isnan(kept[0]) or not len(resampled) or np.isnan(without).any():
+    if np.isnan(kept[0]) or not len(resampled) or (len(without) > 1 and np.isnan(without).any()):
         return None
     low, high = interval(resampled)
     bounds = combined(float(kept[0]), low, high, float(jackknife_error(kept[0], without)), len(without))
