@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from lookback.evaluation import bleu, resample, resampling, sentence_statistics
-from lookback.evaluation.resampling import interval, seed_weights, sums_of_halves
+from lookback.evaluation.resampling import interval, sums_of_halves
 
 
 def test_resamples_are_full_size_seeded_and_shared_between_systems():
@@ -64,15 +64,6 @@ def test_a_resampled_corpus_is_scored_as_sacrebleu_scores_it():
         ]
         assert len(corpus[0]) == 30
         assert score == pytest.approx(metric.corpus_score(corpus[0], [corpus[1]]).score, abs=1e-9)
-
-
-def test_weights_of_trainings_are_how_often_each_was_drawn():
-    weights = seed_weights(3, 500, seed=1)
-    assert weights.shape == (500, 3)
-    assert weights.sum(axis=1) == pytest.approx(1)
-    assert set(np.round(3 * weights.ravel()).astype(int)) == {0, 1, 2, 3}
-    assert weights.mean(axis=0) == pytest.approx(1 / 3, abs=0.06)
-    assert (seed_weights(1, 5, seed=1) == 1).all()
 
 
 def test_an_interval_has_a_fortieth_on_either_side():

@@ -1,7 +1,7 @@
 """Differences, intervals and p-values: against slow plain references, known answers, and what chance would do."""
 
 from dataclasses import fields, replace
-from statistics import fmean
+from statistics import fmean, stdev
 
 import numpy as np
 import pytest
@@ -23,7 +23,9 @@ from lookback.evaluation import (
     resampling,
     retention,
 )
-from lookback.evaluation.resampling import resample, seed_weights, sums_of_halves
+from lookback.evaluation.intervals import p_values
+from lookback.evaluation.length_curve import half_lengths
+from lookback.evaluation.resampling import resample, sums_of_halves
 
 
 def system(quality, lengths, seed: int) -> Segments:
@@ -91,39 +93,102 @@ def test_paired_bootstrap_and_randomisation_equal_a_plain_loop():
     assert found.whole["p"] == (extreme + 1) / 100
 
 
-def test_two_levels_equal_a_plain_loop_over_trainings_and_shared_sentences():
+def test_three_trainings_equal_a_plain_loop_over_shared_sentences_and_students_interval():
     ours = [system(quality, LENGTHS, seed) for seed, quality in enumerate((0.8, 0.85, 0.75))]
     theirs = [system(0.7, LENGTHS, seed + 10) for seed in range(3)]
     pairs = [(0, 3), (1, 4), (2, 5)]
     resamples = Resamples([*ours, *theirs], resamples=80, seed=2)
     (found,) = resamples.differences([pairs])
     assert found.seeds == 3
-    expected = []
-    for times, drawn in zip(resample(np.eye(240, dtype=np.int64), 80, (2, 0)), seed_weights(3, 80, 2), strict=True):
-        scores = [plain_bleu(times @ run.bleu_statistics) for run in [*ours, *theirs]]
-        expected.append(drawn @ [scores[one] - scores[other] for one, other in pairs])
-    assert found.whole["ci"] == pytest.approx(np.percentile(expected, [2.5, 97.5]), abs=1e-9)
     whole = [plain_bleu(run.bleu_statistics.sum(axis=0)) for run in [*ours, *theirs]]
-    assert found.whole["difference"] == pytest.approx(fmean(whole[:3]) - fmean(whole[3:]), abs=1e-9)
+    gains, resampled = [whole[one] - whole[other] for one, other in pairs], []
+    for times in resample(np.eye(240, dtype=np.int64), 80, (2, 0)):
+        scores = [plain_bleu(times @ run.bleu_statistics) for run in [*ours, *theirs]]
+        resampled.append(fmean(scores[one] - scores[other] for one, other in pairs))
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    reach = 4.302652729911275 * stdev(gains) / 3**0.5  # Student's, two degrees of freedom
+    mean = fmean(gains)
+    expected = [mean - ((mean - low) ** 2 + reach**2) ** 0.5, mean + ((high - mean) ** 2 + reach**2) ** 0.5]
+    assert found.whole["ci"] == pytest.approx(expected, abs=1e-9)
+    assert found.whole["difference"] == pytest.approx(mean, abs=1e-9)
     assert (found.whole["score"], found.whole["other"]) == pytest.approx((fmean(whole[:3]), fmean(whole[3:])))
+    (p,) = p_values([mean], [low], [high], [stdev(gains) / 3**0.5], 3)
+    assert found.whole["p"] == pytest.approx(p, rel=1e-6)
 
 
 def test_trainings_that_differ_widen_the_interval():
-    alike = Resamples([system(0.8, LENGTHS, seed) for seed in range(3)]).arm([0, 1, 2])["ci"]
-    apart = Resamples([system(0.7 + 0.1 * seed, LENGTHS, seed) for seed in range(3)]).arm([0, 1, 2])["ci"]
-    assert apart[1] - apart[0] > 4 * (alike[1] - alike[0])
+    alike = Resamples([system(0.8, LENGTHS, seed) for seed in range(3)]).arm([0, 1, 2])
+    apart = Resamples([system(0.7 + 0.1 * seed, LENGTHS, seed) for seed in range(3)]).arm([0, 1, 2])
+    for one, other in ((alike, apart), (alike["by_length"][2], apart["by_length"][2])):
+        assert other["ci"][1] - other["ci"][0] > 3 * (one["ci"][1] - one["ci"][0])
+
+
+def test_no_bound_lies_where_no_score_can():
+    """Two trainings, whose spread reaches 12.7 errors far."""
+    runs = [system(quality, [5, 15] * 60, seed) for seed, quality in enumerate((0.5, 0.98))]
+    arm = Resamples(runs).arm([0, 1])
+    assert arm["ci"] == [0.0, 100.0]
+    assert arm["retention_ci"][1] == 1.0
+    assert Resamples(runs).arm([0, 1], "ter")["ci"][0] == 0.0
 
 
 def test_a_difference_between_trainings_alone_is_not_called_significant():
-    """Two pairs of runs say opposite things: over the sentences their mean is no chance, over trainings it may be."""
-    ours, theirs = (
-        [system(0.95, LENGTHS, 1), system(0.6, LENGTHS, 2)],
-        [system(0.7, LENGTHS, 3), system(0.8, LENGTHS, 4)],
-    )
-    (found,) = Resamples([*ours, *theirs]).differences([[(0, 2), (1, 3)]])
-    assert found.whole["p"] < 0.01
-    assert found.whole["ci"][0] < 0 < found.whole["ci"][1]
-    assert not found.whole["significant"]
+    """Three pairs of runs say different things: their mean is no chance over sentences, over trainings it may be."""
+    ours = [system(quality, LENGTHS, seed) for seed, quality in enumerate((0.95, 0.6, 0.9))]
+    theirs = [system(quality, LENGTHS, seed + 9) for seed, quality in enumerate((0.7, 0.8, 0.7))]
+    resamples = Resamples([*ours, *theirs])
+    two, three = resamples.differences([[(0, 3), (1, 4)], [(0, 3), (1, 4), (2, 5)]])
+    assert three.whole["ci"][0] < 0 < three.whole["ci"][1]
+    assert three.whole["p"] > 0.05
+    assert not three.whole["significant"]
+    assert two.whole["p"] < 0.01  # of sentences alone
+    assert two.whole["ci"][0] < 0 < two.whole["ci"][1]
+    assert two.whole["models_differ"]
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_under_three_seeds_models_differ_and_no_difference_is_significant(seeds):
+    runs = [system(0.9 - 0.5 * (place >= seeds), LENGTHS, place) for place in range(2 * seeds)]
+    (found,) = Resamples(runs).differences([[(seed, seeds + seed) for seed in range(seeds)]])
+    full = [bucket for bucket in found.curve if bucket["n"]]
+    for bucket in [found.whole, *full]:
+        assert bucket["p"] == 1 / 1001
+        assert (bucket["significant"], bucket["models_differ"]) == (False, True)
+    assert found.better_at() == full
+    assert found.worse_at() == []
+
+
+def test_p_and_interval_never_contradict_each_other():
+    """Three pairs that differ by chance: the uncorrected p is under 0.05 just where the interval leaves out 0."""
+    seen = set()
+    for trial in range(25):
+        qualities = np.random.default_rng(trial).uniform(0.7, 0.75, 6) + np.repeat([trial / 200, 0], 3)
+        runs = [system(quality, LENGTHS, 10 * trial + place) for place, quality in enumerate(qualities)]
+        (found,) = Resamples(runs, resamples=100, seed=trial).differences([[(0, 3), (1, 4), (2, 5)]])
+        for bucket in [found.whole, *found.curve[:4]]:
+            low, high = bucket["ci"]
+            assert (bucket["p"] < 0.05) == (not low <= 0 <= high)
+            seen.add(bucket["p"] < 0.05)
+    assert seen == {True, False}
+
+
+def test_the_family_is_all_that_is_shown():
+    """Buckets of all contrasts together, the whole test sets by themselves, and small buckets in neither."""
+    lengths = [*LENGTHS, *[45] * (ENOUGH - 1)]
+    qualities = [*[0.8, 0.805, 0.795], *[0.79, 0.8, 0.8], *[0.7, 0.7, 0.71]]
+    resamples = Resamples([system(quality, lengths, seed) for seed, quality in enumerate(qualities)])
+    contrasts = [[(one, one + arm) for one in range(3)] for arm in (3, 6)]
+    found = resamples.differences(contrasts)
+    buckets = [bucket for difference in found for bucket in difference.curve if bucket["n"] >= ENOUGH]
+    assert len(buckets) == 8
+    assert [b["p_holm"] for b in buckets] == pytest.approx(holm([b["p"] for b in buckets]).tolist())
+    wholes = [difference.whole for difference in found]
+    assert [w["p_holm"] for w in wholes] == pytest.approx(holm([w["p"] for w in wholes]).tolist())
+    assert wholes == resamples.whole_differences(contrasts)
+    assert max(w["p_holm"] / w["p"] for w in wholes) == pytest.approx(2)
+    assert {difference.curve[4]["p_holm"] for difference in found} == {None}
+    (alone,) = resamples.differences(contrasts[1:])
+    assert alone.whole["p_holm"] == alone.whole["p"]
 
 
 def test_identical_systems():
@@ -133,19 +198,19 @@ def test_identical_systems():
     for bucket in [found.whole, *found.curve[:4]]:
         assert (bucket["difference"], bucket["ci"], bucket["p"], bucket["p_holm"]) == (0.0, [0.0, 0.0], 1.0, 1.0)
         assert not bucket["significant"]
-    assert found.better_from() == []
+    assert found.better_at() == found.worse_at() == []
 
 
 def test_a_clearly_better_system():
-    (found,) = Resamples([system(0.9, LENGTHS, 1), system(0.4, LENGTHS, 2)]).differences([[(0, 1)]])
+    runs = [system(quality, LENGTHS, seed) for seed, quality in enumerate((0.9, 0.9, 0.9, 0.4, 0.4, 0.4))]
+    (found,) = Resamples(runs).differences([[(0, 3), (1, 4), (2, 5)]])
     full = [bucket for bucket in found.curve if bucket["n"]]
     for bucket in [found.whole, *full]:
-        assert bucket["p"] == 1 / 1001
+        assert bucket["p"] <= bucket["p_holm"] < 0.05
         assert 0 < bucket["ci"][0] < bucket["difference"] < bucket["ci"][1]
-        assert bucket["significant"]
-    assert [bucket["p_holm"] for bucket in full] == pytest.approx([4 / 1001] * 4)
-    assert found.whole["p_holm"] == 1 / 1001
-    assert found.better_from() == full
+        assert (bucket["significant"], bucket["models_differ"]) == (True, False)
+    assert found.whole["p_holm"] == found.whole["p"]
+    assert found.better_at() == full
 
 
 def test_buckets_without_enough_sentences_are_tested_but_found_nothing():
@@ -153,25 +218,30 @@ def test_buckets_without_enough_sentences_are_tested_but_found_nothing():
     (found,) = Resamples([system(0.9, lengths, 1), system(0.4, lengths, 2)]).differences([[(0, 1)]])
     enough, few, none, *_ = found.curve
     assert enough["p_holm"] == enough["p"]  # a family of one
-    assert (few["p"], few["p_holm"], few["significant"]) == (1 / 1001, None, False)
+    assert (few["p"], few["p_holm"], few["significant"], few["models_differ"]) == (1 / 1001, None, False, False)
     assert none["n"] == 0
     assert {none[key] for key in ("score", "other", "difference", "ci", "p", "p_holm")} == {None}
-    assert found.better_from() == [enough]
+    assert found.better_at() == [enough]
 
 
 def curve_of(*verdicts: tuple[float, bool, int], measure: str = "bleu") -> Difference:
-    curve = [{"lo": 10 * i + 1, "difference": d, "significant": s, "n": n} for i, (d, s, n) in enumerate(verdicts)]
-    return Difference(measure, 1, {}, curve)
+    curve = [
+        {"lo": 10 * i + 1, "difference": d, "significant": s, "models_differ": False, "n": n}
+        for i, (d, s, n) in enumerate(verdicts)
+    ]
+    return Difference(measure, 3, {}, curve)
 
 
-def test_better_from_is_the_shortest_bucket_from_which_on_all_are():
-    yes, no, worse, few = (2.0, True, 99), (2.0, False, 99), (-2.0, True, 99), (9.0, False, 9)
-    assert [bucket["lo"] for bucket in curve_of(yes, no, yes, yes, few).better_from()] == [21, 31]
-    assert [bucket["lo"] for bucket in curve_of(worse, yes, few, yes).better_from()] == [11, 31]
-    assert curve_of(yes, yes, worse).better_from() == []
-    assert curve_of(few).better_from() == []
-    assert [bucket["lo"] for bucket in curve_of(yes, worse, worse, measure="ter").better_from()] == [11, 21]
-    assert curve_of(yes, worse, measure="length_ratio").better_from() == []  # neither direction is better
+def test_better_and_worse_are_what_the_verdicts_and_the_measure_say():
+    yes, no, worse = (2.0, True, 99), (2.0, False, 99), (-2.0, True, 99)
+    found = curve_of(yes, no, worse, yes)
+    assert [bucket["lo"] for bucket in found.better_at()] == [1, 31]
+    assert [bucket["lo"] for bucket in found.worse_at()] == [21]
+    rate = curve_of(yes, worse, worse, measure="ter")
+    assert [bucket["lo"] for bucket in rate.better_at()] == [11, 21]
+    assert [bucket["lo"] for bucket in rate.worse_at()] == [1]
+    ratio = curve_of(yes, worse, measure="length_ratio")  # neither direction is better
+    assert ratio.better_at() == ratio.worse_at() == []
 
 
 def test_intervals_of_retention_and_half_length_are_of_the_same_resamples():
@@ -204,6 +274,42 @@ def test_a_half_that_is_not_always_reached_has_an_open_interval():
     assert high is None
     never = Resamples([system(0.9, lengths, 1)]).arm([0])
     assert (never["half_length"], never["half_length_ci"]) == (None, None)
+
+
+def test_a_half_length_over_trainings_is_the_jackknifes_and_open_where_one_of_them_opens_it():
+    lengths = [5, 15, 25] * 60
+    steep, flat = np.array([0.95, 0.8, 0.45])[np.arange(180) % 3], 0.95
+    falling = [system(steep - 0.02 * seed, lengths, seed) for seed in range(3)]
+    resamples = Resamples([*falling, system(flat, lengths, 9)], resamples=200, seed=1)
+    alone, arm = resamples.arm([1]), resamples.arm([0, 1, 2])
+    curve = np.array([[bucket["score"] for bucket in resamples.curve(run)[:3]] for run in range(3)])
+    middles = [5.5, 15.5, 25.5]
+    without = [float(half_lengths((curve.sum(axis=0) - each) / 2, middles)) for each in curve]
+    drawn = np.mean(
+        [
+            [bleu(resample(run.bleu_statistics[i::3], 200, (1, 10 * i + 1)), effective_order=True) for i in range(3)]
+            for run in falling
+        ],
+        axis=0,
+    )
+    halves = np.sort(half_lengths(drawn.T, middles))
+    low, high = halves[4], halves[195]  # bounds that were drawn, 2.5 % from either end
+    reach = 4.302652729911275 * (2 / 3 * sum((each - fmean(without)) ** 2 for each in without)) ** 0.5
+    half = arm["half_length"]
+    expected = [half - np.hypot(half - low, reach), half + np.hypot(high - half, reach)]
+    assert reach > 0.1
+    kept = [each[2] / each[0] for each in (curve.sum(axis=0) - curve) / 2]
+    bounds = np.percentile(drawn[2] / drawn[0], [2.5, 97.5])
+    spread = 4.302652729911275 * (2 / 3 * sum((each - fmean(kept)) ** 2 for each in kept)) ** 0.5
+    assert arm["retention_ci"][0] == pytest.approx(
+        arm["retention"] - np.hypot(arm["retention"] - bounds[0], spread), abs=1e-6
+    )
+    assert arm["half_length_ci"] == pytest.approx(expected, abs=1e-6)
+    assert alone["half_length_ci"][0] < alone["half_length"] < alone["half_length_ci"][1]
+    mixed = resamples.arm([0, 1, 3])  # without either of the first two, the third holds the curve up
+    assert mixed["half_length_ci"][1] is None
+    assert middles[0] <= mixed["half_length_ci"][0] < 25.5
+    assert resamples.arm([3, 3, 3])["half_length_ci"] is None
 
 
 def test_an_empty_test_set_and_a_silent_system_have_no_numbers_and_no_nan():

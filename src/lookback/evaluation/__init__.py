@@ -13,6 +13,7 @@ from lookback.evaluation.chrf import chrf, chrf_statistics
 from lookback.evaluation.convergence import convergence, rise_in_words
 from lookback.evaluation.diagnostics import Diagnostics, diagnose
 from lookback.evaluation.files import atomic_write, write_json
+from lookback.evaluation.intervals import LEVEL
 from lookback.evaluation.length_curve import (
     BOUNDS,
     ENOUGH,
@@ -43,7 +44,7 @@ from lookback.evaluation.results import (
     results,
 )
 from lookback.evaluation.segments import MissingCounts, Segments
-from lookback.evaluation.significance import LEVEL, Difference, Resamples, holm
+from lookback.evaluation.significance import FEW, Difference, Resamples, differs, holm
 from lookback.evaluation.ter import ter, ter_statistics
 from lookback.evaluation.word_alignment import links, merge_to_words
 
@@ -55,6 +56,7 @@ __all__ = [
     "CONVERGENCE",
     "COST",
     "ENOUGH",
+    "FEW",
     "FIFTHS",
     "LEVEL",
     "MEASURES",
@@ -80,6 +82,7 @@ __all__ = [
     "convergence",
     "count_links",
     "diagnose",
+    "differs",
     "equal_count_bounds",
     "half_length",
     "holm",

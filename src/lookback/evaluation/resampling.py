@@ -49,12 +49,6 @@ def sums_of_halves(statistics: ArrayLike, trials: int, seed: Sequence[int]) -> N
     return _weighted_sums(statistics, trials, chosen)
 
 
-def seed_weights(seeds: int, resamples: int, seed: int) -> NDArray[np.float64]:
-    """How much each of an arm's trainings weighs in each resample: `(resamples, seeds)`; rows sum to 1."""
-    generator = np.random.default_rng((seed, 0, 2))
-    return generator.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples) / seeds
-
-
 def interval(values: NDArray[np.float64]) -> list[float]:
     """The percentile interval [2.5 %, 97.5 %] of `values (resamples,)`: its bounds need not be symmetric."""
     return [float(bound) for bound in np.percentile(values, [2.5, 97.5])]

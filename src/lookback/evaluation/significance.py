@@ -2,22 +2,27 @@
 
 Two intervals that overlap are no test. What is asked here is asked of the difference itself:
 
-- its interval, by the paired bootstrap (Koehn 2004, "Statistical Significance Tests for Machine Translation
-  Evaluation"): both systems are scored on the same resampled sentences, and the percentiles of the difference are
-  taken;
-- its p-value, by paired approximate randomisation (Riezler and Maxwell 2005, "On Some Pitfalls in Automatic Evaluation
-  and Significance Testing for MT"): if the systems were alike, swapping their outputs of a sentence would change
-  nothing but by chance;
-- Holm's correction of the p-values over the buckets of a curve (Holm 1979, "A Simple Sequentially Rejective Multiple
-  Test Procedure").
+- its interval over sentences, by the paired bootstrap (Koehn 2004, "Statistical Significance Tests for Machine
+  Translation Evaluation"): both systems are scored on the same resampled sentences, and the percentiles of the
+  difference are taken;
+- its interval over trainings, by Student's t of the K paired differences on the sentences as they are;
+- the two of them put together (`lookback.evaluation.intervals`): the 95 % interval of a difference, and the level of
+  the interval that ends at 0, its p-value;
+- Holm's correction of the p-values over all that a figure shows, the buckets of every arm in it, and by themselves over
+  the arms' differences on the whole test set (Holm 1979, "A Simple Sequentially Rejective Multiple Test Procedure").
+
+Under three trainings nobody knows how much they differ by chance. The p-value is then one of these trained models on
+this test set, by paired approximate randomisation over sentences (Riezler and Maxwell 2005, "On Some Pitfalls in
+Automatic Evaluation and Significance Testing for MT"): if the systems were alike, swapping their outputs of a sentence
+would change nothing but by chance. No such difference is called significant, whatever its p: it is one of models, and
+another training of the same two attentions may turn it round.
 
 BLEU, or any other of `lookback.evaluation.MEASURES`: what all of them are asked about are the same sentences, drawn and
 swapped in the same way.
 
-An arm of several trainings is scored by the mean of their scores. Its intervals come from a bootstrap of two levels: a
-resample draws trainings, and then one set of sentences for all of them, because they were all tested on the same one.
-The p-value is over sentences alone: with few trainings no test of theirs can reject anything (three pairs of runs have
-eight ways to be swapped). So a difference is called significant only where its interval leaves out 0 as well.
+An arm of several trainings is scored by the mean of their scores, all on the same sentences. Its own intervals are made
+like those of a difference. One training has the interval over sentences alone, which says nothing of another training;
+two have one that is honest and of little use (Student's t with one degree of freedom reaches 12.7 errors far).
 
 Everything follows from one seed and from the order of the sentences. Another order of the test set draws other
 resamples: scores and differences stay, intervals and p-values move within their sampling error.
@@ -26,18 +31,20 @@ resamples: scores and differences stay, intervals and p-values move within their
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.evaluation.bleu import ORDERS, REFERENCE_LENGTH
+from lookback.evaluation.intervals import LEVEL, combined, jackknife_error, mean_error, p_values
 from lookback.evaluation.length_curve import BOUNDS, ENOUGH, Bucket, cut, half_lengths, midpoint, retentions
 from lookback.evaluation.measures import Measure, measure_of
-from lookback.evaluation.resampling import RESAMPLES, interval, resample, seed_weights, sums_of_halves
+from lookback.evaluation.resampling import RESAMPLES, interval, resample, sums_of_halves
 from lookback.evaluation.segments import Segments
 
-LEVEL = 0.05
+FEW = 3
+"""Trainings of an arm below which nobody knows how much they differ by chance: no difference is called significant."""
 _ROUNDING = 1e-9
 """Of a score, lost in floating point, as in the tests against sacrebleu: trials so near are equally extreme."""
 
@@ -49,10 +56,14 @@ Pair = tuple[int, int]
 class Difference:
     """What an arm gains over another one: on the whole test set, and in every bucket of source lengths.
 
-    A bucket is `{"lo", "hi", "n", "score", "other", "difference", "ci", "p", "p_holm", "significant"}`: `score` and
-    `other`, the means of the two arms' runs; `ci` the 95 % interval of `difference`; `p` two-sided; `p_holm` corrected
-    over the curve's buckets with n >= 50, None in smaller ones, which are never `significant`. Numbers are None where
-    n = 0, or where the measure does not exist. `whole` has neither `lo` nor `hi`, and is a family of its own.
+    A bucket is `{"lo", "hi", "n", "score", "other", "difference", "ci", "p", "p_holm", "significant",
+    "models_differ"}`: `score` and `other`, the means of the two arms' runs; `ci` the 95 % interval of `difference`,
+    over trainings and sentences, of one pair over sentences alone; `p` two-sided, of three pairs and more over
+    trainings and sentences, of fewer over sentences alone; `p_holm` corrected over the buckets with n >= 50 of all
+    contrasts that were tested together, None in smaller ones. Where `p_holm` < 0.05, a difference of three pairs and
+    more is `significant`, and of fewer `models_differ`: these trained models do on this test set, whatever other
+    trainings would. Numbers are None where n = 0, or where the measure does not exist. `whole` has neither `lo` nor
+    `hi`; the whole test sets of all contrasts are a family of their own.
     """
 
     measure: str
@@ -63,15 +74,17 @@ class Difference:
     curve: list[Bucket]
     """Shortest bucket first, none left out"""
 
-    def better_from(self) -> list[Bucket]:
-        """The buckets with n >= 50 from the first one on from which on all of them are significantly better."""
-        sign = measure_of(self.measure).better
-        better: list[Bucket] = []
-        for bucket in reversed([bucket for bucket in self.curve if bucket["n"] >= ENOUGH]):
-            if not (bucket["significant"] and sign * bucket["difference"] > 0):
-                break
-            better.insert(0, bucket)
-        return better
+    def better_at(self) -> list[Bucket]:
+        """The buckets that are significantly better; of fewer than three pairs, those where these models are better."""
+        return self._decided(1)
+
+    def worse_at(self) -> list[Bucket]:
+        """The buckets that are significantly worse; of fewer than three pairs, those where these models are worse."""
+        return self._decided(-1)
+
+    def _decided(self, direction: int) -> list[Bucket]:
+        sign = direction * measure_of(self.measure).better
+        return [bucket for bucket in self.curve if differs(bucket) and sign * bucket["difference"] > 0]
 
 
 class Resamples:
@@ -100,7 +113,6 @@ class Resamples:
                 raise ValueError(f"runs[{place}]: other sentences than runs[0], expected one test set")
         self.resamples, self.seed = resamples, seed
         self._runs = runs
-        self._drawn: dict[int, NDArray[np.float64]] = {}
         # as in results.json: 4-grams are expected of a test set that has them, and of a bucket what the bucket has
         short = not (first.bleu_statistics[:, REFERENCE_LENGTH] >= ORDERS).any()
         self._whole = _Part({}, runs, np.arange(len(first)), short, resamples, (seed, 0))
@@ -123,45 +135,65 @@ class Resamples:
         """Sum up one arm, the runs at these places: the mean of their scores, and what length does to it.
 
         `{"seeds", "n", "score", "ci", "retention", "retention_ci", "half_length", "half_length_ci", "by_length"}`, each
-        `ci` by the bootstrap of two levels. `by_length` is the runs' mean curve, `{"lo", "hi", "n", "score", "ci"}` a
-        bucket; `retention` and `half_length` are that curve's, where more of the measure is better. A length that a
-        resample never falls to is beyond all that were tested: such a bound of `half_length_ci` is None. Without a
-        sentence, and where a number does not exist, number and interval are None.
+        `ci` over trainings and sentences, of one run over sentences alone. `by_length` is the runs' mean curve, `{"lo",
+        "hi", "n", "score", "ci"}` a bucket; `retention` and `half_length` are that curve's, where more of the measure
+        is better, and their error over trainings is the jackknife's. No bound lies where no score can: under 0, over
+        100, over a retention of 1. A length that is beyond all that were tested is None as a bound of `half_length_ci`
+        (`_half_interval`). Without a sentence, and where a number does not exist, number and interval are None.
         """
-        scored, weights = measure_of(measure), self._weights(len(runs))
+        scored = measure_of(measure)
+        top = 100.0 if scored.better == 1 else np.inf
         parts = (self._whole, *self._buckets)
-        whole, *curve = (_weighted(part.scores(scored)[list(runs)], weights) for part in parts)
+        of_runs = [part.scores(scored)[list(runs)] for part in parts]  # each (seeds, 1 + resamples)
+        whole, *curve = (scores.mean(axis=0) for scores in of_runs)
+        whole_ci, *curve_ci = (_score_interval(scores, top) for scores in of_runs)
         full = [place for place, bucket in enumerate(self._buckets) if bucket.n >= ENOUGH and scored.better == 1]
+        middles = [midpoint(self._buckets[place].about) for place in full]
         curves = np.stack([whole, *curve], axis=-1)[:, [1 + place for place in full]]  # (1 + resamples, buckets)
-        kept = retentions(curves)  # (1 + resamples,)
-        half = half_lengths(curves, [midpoint(self._buckets[place].about) for place in full])
+        each = np.stack(of_runs, axis=-1)[:, 0, [1 + place for place in full]]  # (seeds, buckets)
+        without = (each.sum(axis=0) - each) / max(1, len(runs) - 1)  # the mean curve without each of the runs
+        kept, half = retentions(curves), half_lengths(curves, middles)  # (1 + resamples,)
         return {
             "seeds": len(runs),
             "n": self._whole.n,
             "score": _number(whole[0]),
-            "ci": _interval(whole[1:]),
+            "ci": whole_ci,
             "retention": _number(kept[0]),
-            "retention_ci": _interval(kept[1:]),
+            "retention_ci": _retention_interval(kept, retentions(without)),
             "half_length": _number(half[0]),
-            "half_length_ci": _open_interval(half[1:]),
+            "half_length_ci": _half_interval(half, half_lengths(without, middles), middles),
             "by_length": [
-                {**bucket.about, "n": bucket.n, "score": _number(scores[0]), "ci": _interval(scores[1:])}
-                for bucket, scores in zip(self._buckets, curve, strict=True)
+                {**bucket.about, "n": bucket.n, "score": _number(scores[0]), "ci": bounds}
+                for bucket, scores, bounds in zip(self._buckets, curve, curve_ci, strict=True)
             ],
         }
 
     def differences(self, contrasts: Sequence[Sequence[Pair]], measure: str = "bleu") -> list[Difference]:
-        """Test every contrast: pairs of runs, one of each arm, that share a seed. All of them on the same resamples."""
+        """Test every contrast: pairs of runs, one of each arm, that share a seed. All of them on the same resamples.
+
+        Contrasts that are passed together are shown together: their buckets are one family of Holm's correction.
+        """
         scored = measure_of(measure)
-        wholes = self._tested(self._whole, contrasts, scored)
+        wholes = self.whole_differences(contrasts, measure)
         curves = [self._tested(bucket, contrasts, scored) for bucket in self._buckets]
-        differences = []
-        for place, pairs in enumerate(contrasts):
-            whole, curve = wholes[place], [bucket[place] for bucket in curves]
-            _correct([whole])
-            _correct([bucket for bucket in curve if bucket["n"] >= ENOUGH])
-            differences.append(Difference(measure, len(pairs), whole, curve))
-        return differences
+        _correct(
+            [
+                (bucket, len(pairs))
+                for of in curves
+                for bucket, pairs in zip(of, contrasts, strict=True)
+                if bucket["n"] >= ENOUGH
+            ]
+        )
+        return [
+            Difference(measure, len(pairs), whole, [bucket[place] for bucket in curves])
+            for place, (pairs, whole) in enumerate(zip(contrasts, wholes, strict=True))
+        ]
+
+    def whole_differences(self, contrasts: Sequence[Sequence[Pair]], measure: str = "bleu") -> list[Bucket]:
+        """The `whole` of each contrast's `Difference`: one family of Holm's correction."""
+        wholes = self._tested(self._whole, contrasts, measure_of(measure))
+        _correct([(whole, len(pairs)) for whole, pairs in zip(wholes, contrasts, strict=True)])
+        return wholes
 
     def _cut(self, bounds: Sequence[int], closed: bool) -> list["_Part"]:
         return [
@@ -171,32 +203,38 @@ class Resamples:
 
     def _tested(self, part: "_Part", contrasts: Sequence[Sequence[Pair]], measure: Measure) -> list[Bucket]:
         """One bucket of every contrast, its p-value not corrected yet."""
-        nothing = dict.fromkeys(("score", "other", "difference", "ci", "p"))
-        tested = []
         scores = part.scores(measure)
-        p_values = part.randomisation(contrasts, measure)
-        for pairs, p in zip(contrasts, p_values, strict=True):
+        nothing = dict.fromkeys(("score", "other", "difference", "ci", "p"))
+        undecided = {"p_holm": None, "significant": False, "models_differ": False}
+        tested: list[Bucket] = []
+        known: dict[int, _Mean] = {}
+        for place, pairs in enumerate(contrasts):
             first, second = scores[[pair[0] for pair in pairs]], scores[[pair[1] for pair in pairs]]
-            difference = _weighted(first - second, self._weights(len(pairs)))
-            found = {
-                "score": float(first[:, 0].mean()),
-                "other": float(second[:, 0].mean()),
-                "difference": float(difference[0]),
-                "ci": _interval(difference[1:]),
-                "p": p,
-            }
-            known = not np.isnan(difference[0])
-            tested.append(
-                {**part.about, "n": part.n, **(found if known else nothing), "p_holm": None, "significant": False}
-            )
+            found: Bucket = nothing
+            if (difference := _mean(first - second)) is not None:
+                known[place] = difference
+                found = {
+                    "score": float(first[:, 0].mean()),
+                    "other": float(second[:, 0].mean()),
+                    "difference": difference.value,
+                    "ci": difference.interval(),
+                    "p": None,
+                }
+            tested.append({**part.about, "n": part.n, **found, **undecided})
+        few = [place for place in known if len(contrasts[place]) < FEW]
+        for place, p in zip(few, part.randomisation([contrasts[place] for place in few], measure), strict=True):
+            tested[place]["p"] = p
+        for trainings in sorted({mean.trainings for mean in known.values()} - set(range(FEW))):
+            alike = {place: mean for place, mean in known.items() if mean.trainings == trainings}
+            values, low, high, errors = np.array([mean[:4] for mean in alike.values()]).T
+            for place, p in zip(alike, p_values(values, low, high, errors, trainings), strict=True):
+                tested[place]["p"] = p
         return tested
 
-    def _weights(self, seeds: int) -> NDArray[np.float64]:
-        """Of an arm's runs, `(1 + resamples, seeds)`: as they are, then in each resample; in every bucket the same."""
-        if seeds not in self._drawn:
-            alike = np.full((1, seeds), 1 / seeds)
-            self._drawn[seeds] = np.concatenate([alike, seed_weights(seeds, self.resamples, self.seed)])
-        return self._drawn[seeds]
+
+def differs(bucket: Bucket) -> bool:
+    """Whether a bucket of a `Difference` has a verdict: of attentions, or under three pairs of these trained models."""
+    return bool(bucket["significant"] or bucket["models_differ"])
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -247,8 +285,8 @@ class _Part:
         A sentence is swapped in all pairs of runs or in none, since their outputs for it are no independent samples.
         The sentences as they are count as one of the trials (Riezler and Maxwell's (c + 1) / (R + 1)): p is never 0.
         """
-        if not self.n:
-            return [np.nan] * len(contrasts)
+        if not contrasts:
+            return []
         first, second = np.array([pair for pairs in contrasts for pair in pairs], dtype=np.intp).reshape(-1, 2).T
         total = self._summed(measure.statistics, resample)[:, :1]  # (runs, 1, columns)
         swapped = self._summed(measure.statistics, sums_of_halves)
@@ -276,24 +314,81 @@ class _Part:
         return self._sums[key]
 
 
-def _correct(family: Sequence[Bucket]) -> None:
-    """Holm's correction, and the verdict, for the buckets of a family that have a p-value."""
-    family = [bucket for bucket in family if bucket["p"] is not None]
-    for bucket, p in zip(family, holm([bucket["p"] for bucket in family]), strict=True):
-        low, high = bucket["ci"]
+class _Mean(NamedTuple):
+    """The mean over trainings of a number that every resample has too."""
+
+    value: float
+    low: float
+    """Of the 95 % percentile interval over sentences"""
+    high: float
+    error: float
+    """Standard error over trainings"""
+    trainings: int
+
+    def interval(self) -> list[float]:
+        """The 95 % interval over trainings and sentences."""
+        return combined(self.value, self.low, self.high, self.error, self.trainings)
+
+
+def _mean(values: NDArray[np.float64]) -> _Mean | None:
+    """The mean of `values (trainings, 1 + resamples)`, and of each resample; None where it does not exist."""
+    mean = values.mean(axis=0)
+    resampled = mean[1:][~np.isnan(mean[1:])]
+    if np.isnan(mean[0]) or not len(resampled):
+        return None
+    low, high = interval(resampled)
+    return _Mean(float(mean[0]), low, high, float(mean_error(values[:, 0])), len(values))
+
+
+def _correct(family: Sequence[tuple[Bucket, int]]) -> None:
+    """Holm's correction, and the verdict, for the buckets of a family that have a p-value; each with its trainings."""
+    family = [(bucket, trainings) for bucket, trainings in family if bucket["p"] is not None]
+    corrected = holm([bucket["p"] for bucket, _ in family])
+    for (bucket, trainings), p in zip(family, corrected, strict=True):
         bucket["p_holm"] = float(p)
-        bucket["significant"] = bool(p < LEVEL and not low <= 0 <= high)
+        bucket["significant" if trainings >= FEW else "models_differ"] = bool(p < LEVEL)
 
 
-def _weighted(scores: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`scores (seeds, 1 + resamples)`, each resample's trainings weighed: `(1 + resamples,)`."""
-    return np.einsum("sr,rs->r", scores, weights)
+def _score_interval(values: NDArray[np.float64], top: float) -> list[float] | None:
+    """The interval of a mean score, `values (trainings, 1 + resamples)`, within 0 and `top`; None where none exists."""
+    mean = _mean(values)
+    return None if mean is None else [min(max(bound, 0.0), top) for bound in mean.interval()]
 
 
-def _interval(values: NDArray[np.float64]) -> list[float] | None:
-    """The percentile interval of `values (resamples,)` that exist; None where none does."""
-    values = values[~np.isnan(values)]
-    return interval(values) if len(values) else None
+def _retention_interval(kept: NDArray[np.float64], without: NDArray[np.float64]) -> list[float] | None:
+    """The interval of a retention, `kept (1 + resamples,)`, `without (trainings,)` each of them; within 0 and 1."""
+    resampled = kept[1:][~np.isnan(kept[1:])]
+    if np.isnan(kept[0]) or not len(resampled) or (len(without) > 1 and np.isnan(without).any()):
+        return None
+    low, high = interval(resampled)
+    bounds = combined(float(kept[0]), low, high, float(jackknife_error(kept[0], without)), len(without))
+    return [min(max(bound, 0.0), 1.0) for bound in bounds]
+
+
+def _half_interval(
+    half: NDArray[np.float64], without: NDArray[np.float64], middles: Sequence[float]
+) -> list[float | None] | None:
+    """The interval of a half length, `half (1 + resamples,)`, `without (trainings,)` each of them; NaN: never reached.
+
+    What is never reached is beyond the last of `middles`, the mid-points of the curve: a bound there is None. For the
+    error over trainings, and for an estimate that is itself beyond, it counts as that last mid-point, as near as it can
+    be: so the low bound is no surer than it should be, and the high one is open as soon as one training, left out,
+    makes the curve never fall. No bound is under the first mid-point. None where both would be beyond.
+    """
+    if len(middles) < 2:
+        return None
+    bounds = _open_interval(half[1:])
+    if len(without) == 1:
+        return bounds
+    last = middles[-1]
+    estimate = last if np.isnan(half[0]) else float(half[0])
+    low, high = (last if bound is None else bound for bound in bounds or (None, None))
+    error = float(jackknife_error(estimate, np.where(np.isnan(without), last, without)))
+    lowest, highest = combined(estimate, low, high, error, len(without))
+    if lowest >= last:
+        return None
+    is_open = bounds is None or bounds[1] is None or np.isnan(without).any() or np.isnan(half[0]) or highest >= last
+    return [max(lowest, middles[0]), None if is_open else highest]
 
 
 def _open_interval(lengths: NDArray[np.float64]) -> list[float | None] | None:

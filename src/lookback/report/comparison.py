@@ -132,7 +132,7 @@ def _print_group(console: Console, group: Group, numbered: bool) -> None:
             console.print()
             console.print(differences)
         console.print()
-        console.print(headline(about.contrasts[0]), style="bold", markup=False, highlight=False)
+        console.print(headline(about), style="bold", markup=False, highlight=False)
     if rates := tuned(group.scored):
         console.print(tuned_in_words(rates), markup=False, highlight=False)
     for warning in group.notes:

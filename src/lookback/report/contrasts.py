@@ -59,6 +59,8 @@ class Evidence:
     """Name of the attention that the others are compared with; None where there is nothing to compare"""
     contrasts: list[Contrast] = field(default_factory=list)
     """Largest gain first"""
+    rivals: list[Contrast] = field(default_factory=list)
+    """The first contrast's arm against each other arm with its baseline, on the whole test set: is it the best?"""
     arms: dict[str, Arm] = field(default_factory=dict)
     """What the runs of each arm come to"""
     curves: dict[str, list[Curve]] = field(default_factory=dict)
@@ -117,17 +119,46 @@ class CountedRuns:
         opponents = _opponents(first, baseline, notes)
         pairs: dict[str, list[Pair]] = {}
         for name, opponent in opponents.items():
-            if shared := sorted(places[name].keys() & places[opponent].keys()):
-                pairs[name] = [(places[name][seed], places[opponent][seed]) for seed in shared]
+            if shared := self._pairs(name, opponent):
+                pairs[name] = shared
             else:
                 notes.append(f"{name} and {opponent} have no seed in common; no difference was taken")
         differences = resamples.differences(list(pairs.values()), measure)
         contrasts = [
-            Contrast(name, opponents[name], [(counted[one][0], counted[other][0]) for one, other in of], difference)
+            Contrast(name, opponents[name], self._runs(of), difference)
             for (name, of), difference in zip(pairs.items(), differences, strict=True)
         ]
         contrasts.sort(key=lambda contrast: -sign * (contrast.difference.whole["difference"] or 0))
-        return Evidence(measure, buckets, baseline if contrasts else None, contrasts, sums, curves, notes)
+        rivals = self._rivals(resamples, contrasts, measure, notes)
+        return Evidence(measure, buckets, baseline if contrasts else None, contrasts, rivals, sums, curves, notes)
+
+    def _rivals(
+        self, resamples: Resamples, contrasts: Sequence[Contrast], measure: str, notes: list[str]
+    ) -> list[Contrast]:
+        """The arm that gains most against the others that are compared with the same baseline."""
+        if not contrasts:
+            return []
+        best, *others = contrasts
+        pairs: dict[str, list[Pair]] = {}
+        for other in others:
+            if other.baseline == best.baseline:
+                if shared := self._pairs(best.arm, other.arm):
+                    pairs[other.arm] = shared
+                else:
+                    notes.append(f"{best.arm} and {other.arm} have no seed in common; no difference was taken")
+        wholes = resamples.whole_differences(list(pairs.values()), measure)
+        return [
+            Contrast(best.arm, name, self._runs(of), Difference(measure, len(of), whole, []))
+            for (name, of), whole in zip(pairs.items(), wholes, strict=True)
+        ]
+
+    def _pairs(self, one: str, other: str) -> list[Pair]:
+        """Places of the runs of two arms that share a seed."""
+        ours, theirs = self._places[one], self._places[other]
+        return [(ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())]
+
+    def _runs(self, pairs: Sequence[Pair]) -> list[tuple[Run, Run]]:
+        return [(self._counted[one][0], self._counted[other][0]) for one, other in pairs]
 
     def recall(self) -> dict[str, ArmRecall]:
         """By arm, where in the source words are lost; arms without gold links, and runs without, are left out."""

@@ -6,12 +6,13 @@ from typing import Any
 
 import altair as alt
 
-from lookback.evaluation import ENOUGH, LEVEL, Measure, label, measure_of
+from lookback.evaluation import ENOUGH, FEW, LEVEL, Measure, differs, label, measure_of
 from lookback.report.buckets import TITLES, Places
 from lookback.report.chart_words import capital, described, signed, span
 from lookback.report.charts import INK, drawn_from, edge, layered, length_axis, limits, told_apart
 from lookback.report.contrasts import Contrast
 from lookback.report.differences import arms
+from lookback.report.headline import MODELS_DIFFER
 from lookback.report.runs import Run
 
 
@@ -19,8 +20,8 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run], measure
     """Draw the contrasts (at least one) of scored `runs`, in the colours that the runs have in the length chart.
 
     A line is the paired difference, its band the 95 % interval, 0 the baseline. A point is filled where the difference
-    is significant, hollow where it is not; one of fewer than 50 sentences is joined to no other. Raises `ValueError`
-    where the contrasts are of another measure, or without numbers.
+    is significant (under three seeds: where these trained models differ), hollow where it is not; one of fewer than 50
+    sentences is joined to no other. Raises `ValueError` where the contrasts are of another measure, or without numbers.
     """
     about = measure_of(measure)
     if others := sorted({contrast.difference.measure for contrast in contrasts} - {measure}):
@@ -58,8 +59,8 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run], measure
 
     joined = drawn_from([point for point in points if point["piece"] is not None])
     alone = drawn_from([point for point in points if point["piece"] is None])
-    filled = drawn_from([point for point in points if point["significant"]])
-    hollow = drawn_from([point for point in points if not point["significant"]])
+    filled = drawn_from([point for point in points if differs(point)])
+    hollow = drawn_from([point for point in points if not differs(point)])
     layers: list[alt.Chart] = [
         drawn_from([{"zero": 0}]).mark_rule(color=INK, strokeWidth=1.2).encode(alt.Y("zero:Q")),
         joined.mark_area(opacity=0.14).encode(x, *band, color, piece),
@@ -90,7 +91,7 @@ def _points(contrast: Contrast, name: str) -> list[dict[str, Any]]:
                     **places.of(bucket),
                     "low": bucket["ci"][0],
                     "high": bucket["ci"][1],
-                    **{key: bucket[key] for key in ("n", "difference", "p_holm", "significant")},
+                    **{key: bucket[key] for key in ("n", "difference", "p_holm", "significant", "models_differ")},
                 }
             )
     return points
@@ -102,15 +103,18 @@ def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
     assert results is not None
     seeds = sorted({contrast.difference.seeds for contrast in contrasts})
     if seeds[-1] == 1:
-        how = "one seed, so training noise is not in it · band: 95 % paired bootstrap interval over sentences"
+        how = "one seed, so training noise is not in it · band: 95 % paired bootstrap interval over sentences alone"
     else:
-        few = " (fewer than three)" if seeds[0] < 3 else ""
-        how = f"{span(seeds)} seeds{few} · band: 95 % paired bootstrap interval over trainings and sentences"
+        few = " (fewer than three)" if seeds[0] < FEW else ""
+        how = f"{span(seeds)} seeds{few} · band: 95 % interval of the paired difference, over trainings and sentences"
+    verdict = f"significant, Holm-corrected p < {LEVEL}"
+    if seeds[0] < FEW:
+        verdict = f"{MODELS_DIFFER} (p < {LEVEL} over sentences), which is not said of the attentions"
     sentences = contrasts[0].difference.whole["n"]
     subtitle = [
         f"data {results['data']}, {sentences:,} test sentences · beside each name: the difference over them all",
         how,
-        f"filled: significant (Holm-corrected p < {LEVEL}, and 0 outside the interval) · hollow: not, or n < {ENOUGH}",
+        f"filled: {verdict} · hollow: not, or n < {ENOUGH}",
         signed(measure, results["signature"]),
     ]
     gained = "gained over" if measure.better == 1 else "more than"

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from lookback.evaluation import ENOUGH, LEVEL, label
+from lookback.evaluation import ENOUGH, FEW, LEVEL, label
 from lookback.report.contrasts import Contrast
+from lookback.report.headline import MODELS_DIFFER
 from lookback.report.table import Row, number, plain_table
 
 _SIDE_BY_SIDE = 3
@@ -28,7 +29,7 @@ def difference_rows(contrasts: Sequence[Contrast], group: int) -> list[Row]:
             "difference": bucket["difference"],
             "low": bucket["ci"] and bucket["ci"][0],
             "high": bucket["ci"] and bucket["ci"][1],
-            **{key: bucket[key] for key in ("p", "p_holm", "significant")},
+            **{key: bucket[key] for key in ("p", "p_holm", "significant", "models_differ")},
         }
         for contrast in contrasts
         for bucket in (contrast.difference.whole, *contrast.difference.curve)
@@ -69,7 +70,7 @@ def difference_tables(contrasts: Sequence[Contrast], baseline: str) -> Iterator[
                 words = label(buckets[0]) if "lo" in buckets[0] else "all"
                 style = "dim" if "lo" in buckets[0] and n < ENOUGH else None
                 table.add_row(words, str(n), *map(_difference, buckets), style=style)
-        table.caption = f"*: Holm-corrected p < {LEVEL}, and 0 outside the interval · never under {ENOUGH} sentences"
+        table.caption = _caption([contrast.difference.seeds for contrast in shown])
         yield table
 
 
@@ -94,9 +95,22 @@ def arm_table(rows: Sequence[Row]) -> Table:
     return table
 
 
+def _caption(seeds: Sequence[int]) -> str:
+    """What a mark says: of attentions, or under three seeds of the models that were trained."""
+    few = (
+        f"†: {MODELS_DIFFER}, Holm-corrected p < {LEVEL} over sentences; fewer than {FEW} seeds, so not the attentions"
+    )
+    many = f"*: significant, Holm-corrected p < {LEVEL}"
+    said = [text for text, shown in ((many, max(seeds) >= FEW), (few, min(seeds) < FEW)) if shown]
+    if min(seeds) == 1:
+        said.append("intervals of one seed are over sentences alone")
+    return " · ".join([*said, f"no mark under {ENOUGH} sentences"])
+
+
 def _difference(bucket: Row) -> str:
     low, high = bucket["ci"]
-    return f"{bucket['difference']:+z.1f} ({low:z.1f} to {high:z.1f}){'*' if bucket['significant'] else ' '}"
+    mark = "*" if bucket["significant"] else "†" if bucket["models_differ"] else " "
+    return f"{bucket['difference']:+z.1f} ({low:z.1f} to {high:z.1f}){mark}"
 
 
 def _interval(row: Row, measure: str, form: str) -> str:

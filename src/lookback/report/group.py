@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lookback.evaluation import FEW
 from lookback.report.contrasts import CountedRuns, Evidence
 from lookback.report.differences import differing, query_states, value
-from lookback.report.headline import FEW
 from lookback.report.runs import Run
 from lookback.report.table import Row, rows
 
@@ -77,7 +77,10 @@ def _warnings(runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         seeds.setdefault(run.attention, set()).add(run.seed)
     if len(seeds) > 1 and min(map(len, seeds.values())) < FEW:
-        yield "fewer than three seeds of an attention: the spread between trainings is unknown"
+        yield (
+            "fewer than three seeds of an attention: the spread between trainings is unknown, "
+            "so differences are those of the trained models, not of the attentions"
+        )
 
 
 def _count(number: int | None) -> int:

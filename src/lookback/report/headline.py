@@ -1,61 +1,96 @@
-"""The answer in words: which attention, how many BLEU, from which length on, how sure, and at equal budgets or not."""
+"""The answer in words: which attentions, how many BLEU, from which length on, how sure, and at which budgets.
 
+A winner is named only where it differs from the next arm; otherwise those that do not differ are named together. Under
+three seeds nothing is said of attentions, only of the models that were trained.
+"""
+
+from collections.abc import Mapping, Sequence, Set
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from lookback.report.contrasts import Contrast
+from lookback.evaluation import ENOUGH, FEW, Difference, differs, label
+from lookback.report.contrasts import Contrast, Evidence
+from lookback.report.convergence import STILL_RISING, mean_rise
+from lookback.report.runs import Run
 
-FEW = 3
-"""Seeds below which nobody knows how much trainings differ by chance."""
+UNTRAINED = 1.0
+"""BLEU of the whole test set: where every arm is under it, there is nothing to compare yet."""
+MODELS_DIFFER = "these trained models differ on this test set"
+"""What is said of fewer than three seeds in place of a significant difference between attentions"""
 
 
 class Answer(NamedTuple):
     """The answer in parts, so that a page can set what matters larger than what it rests on."""
 
-    gain: str
+    claim: str
     """dot scores 12.3 BLEU more than none"""
-    interval: str
-    """95 % interval +11.3 to +13.6, p < 0.001"""
+    basis: str
+    """95 % interval +11.3 to +13.6, p < 0.001; empty where nothing is compared"""
     lengths: str
-    """is significantly better from 11 words on; empty where it is from no length on"""
+    """It is significantly better from 11 words on; empty where nothing is compared"""
     tests: str
-    """one bucket, Holm-corrected p = 0.020; empty as `lengths` is"""
+    """one bucket, Holm-corrected p = 0.020; empty where it is at no length"""
     seeds: str
     budgets: str
+    convergence: str
+    """At this budget: none was still improving (…). Empty where no arm was, or where it was not logged"""
 
     def __str__(self) -> str:
-        if not self.lengths:
-            return f"{self.gain} ({self.interval}); {NOWHERE}. {self.seeds} {self.budgets}"
-        return f"{self.gain} ({self.interval}), and {self.lengths} ({self.tests}). {self.seeds} {self.budgets}"
+        sentences = [
+            f"{text} ({about})." if about else f"{text}."
+            for text, about in ((self.claim, self.basis), (self.lengths, self.tests))
+            if text
+        ]
+        return " ".join([*sentences, *filter(None, (self.seeds, self.budgets, self.convergence))])
 
 
-NOWHERE = "from no source length on is it significantly better"
+def headline(evidence: Evidence) -> str:
+    """The answer that the evidence gives, in a few sentences. Raises `ValueError` where it has no contrast."""
+    return str(answer(evidence))
 
 
-def headline(contrast: Contrast) -> str:
-    """The answer that a contrast gives, in three sentences: the gain, the trainings behind it, and their budgets."""
-    return str(answer(contrast))
+def answer(evidence: Evidence) -> Answer:
+    """The answer that the evidence gives, in its parts: of the arms that share the best one's baseline.
 
-
-def answer(contrast: Contrast) -> Answer:
-    """The answer that a contrast gives, in its parts."""
-    whole, better = contrast.difference.whole, contrast.difference.better_from()
-    gain, (low, high) = whole["difference"], whole["ci"]
-    lengths = tests = ""
-    if better:
-        worst = p_value(max(bucket["p_holm"] for bucket in better))
-        start = better[0]["lo"]
-        buckets = "one bucket," if len(better) == 1 else f"each of {len(better)} buckets, largest"
-        lengths = f"is significantly better from {start} {'word' if start == 1 else 'words'} on"
-        tests = f"{buckets} Holm-corrected {worst}"
-    return Answer(
-        f"{contrast.arm} scores {abs(gain):.1f} BLEU {'less' if gain < 0 else 'more'} than {contrast.baseline}",
-        f"95 % interval {low:+.1f} to {high:+.1f}, {p_value(whole['p'])}",
-        lengths,
-        tests,
-        _seeds(contrast.difference.seeds),
-        _budgets(contrast),
-    )
+    Raises `ValueError` where it has no contrast.
+    """
+    if not evidence.contrasts:
+        raise ValueError("evidence: no contrast, expected at least one")
+    best = evidence.contrasts[0]
+    compared = [contrast for contrast in evidence.contrasts if contrast.baseline == best.baseline]
+    seeds = sorted({contrast.difference.seeds for contrast in compared})
+    about = _seeds(seeds), _budgets(compared), _convergence(compared)
+    if all(max(contrast.difference.whole[side] for side in ("score", "other")) < UNTRAINED for contrast in compared):
+        claim = f"Not trained long enough to be compared: every attention scores under {UNTRAINED:.0f} BLEU"
+        return Answer(claim, "", "", "", *about)
+    few = seeds[0] < FEW
+    decided = [contrast for contrast in compared if differs(contrast.difference.whole)]
+    better = [contrast for contrast in decided if contrast.difference.whole["difference"] > 0]
+    if not better:
+        return Answer(*_no_winner(compared, decided, few), *about)
+    beaten = {rival.baseline for rival in evidence.rivals if differs(rival.difference.whole)}
+    winners = [contrast for contrast in better if contrast.arm not in beaten] or better
+    tied = [contrast for contrast in compared if contrast.arm not in beaten and contrast not in winners]
+    among = [rival for rival in evidence.rivals if rival.baseline not in beaten]
+    claim, basis = _gain(winners, "more"), _basis(winners, len(evidence.contrasts))
+    if not tied and len(winners) == 1 and evidence.rivals:
+        following = evidence.rivals[0]  # of all others the one with the largest gain
+        claim += f", and {following.difference.whole['difference']:.1f} more than {following.baseline}, the next"
+        basis += f"; over {following.baseline}: {_basis([following], len(evidence.rivals))}"
+    claim += f": {MODELS_DIFFER}" if few else ""
+    if len(winners) > 1:
+        claim += _alike(winners, few)
+    if tied:
+        open_ones = _listed([contrast.arm for contrast in tied])
+        verb = "does" if len(tied) == 1 else "do"
+        adverb = "" if few else " significantly"
+        claim += f"; {open_ones} {verb} not differ{adverb} from {best.baseline if best in tied else best.arm}"
+        if best not in tied:
+            claim += f", nor from {best.baseline}"
+    if among:
+        smallest = min(rival.difference.whole["p_holm"] for rival in among)
+        basis += f"; between them: {_p(smallest, len(evidence.rivals), 'smallest ' if len(among) > 1 else '')}"
+    return Answer(claim, basis, *_lengths(winners, few, "better", len(compared) == 1), *about)
 
 
 def p_value(p: float) -> str:
@@ -63,16 +98,129 @@ def p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def _seeds(seeds: int) -> str:
-    counted = "One seed" if seeds == 1 else f"{seeds} seeds"
-    return f"{counted}." if seeds >= FEW else f"{counted}: the spread between trainings is unknown."
+def _no_winner(compared: Sequence[Contrast], worse: Sequence[Contrast], few: bool) -> tuple[str, str, str, str]:
+    """Claim, basis, lengths and tests where no arm is better than the baseline: those alike it, then those worse."""
+    alike = [contrast for contrast in compared if contrast not in worse]
+    claims, bases = [], []
+    if alike:
+        names = _listed([contrast.arm for contrast in alike])
+        gains = _listed([f"{contrast.difference.whole['difference']:+z.1f}" for contrast in alike])
+        if few:
+            names = _listed([*(contrast.arm for contrast in alike), alike[0].baseline])
+            claims.append(f"These trained models of {names} do not differ on this test set: {gains} BLEU")
+        else:
+            verb = "does" if len(alike) == 1 else "do"
+            claims.append(f"{names} {verb} not differ significantly from {alike[0].baseline}: {gains} BLEU")
+        bases.append(_basis(alike, len(compared), "smallest "))
+    if worse:
+        claims.append(_gain(worse, "less") + (f": {MODELS_DIFFER}" if few else ""))
+        bases.append(_basis(worse, len(compared)))
+    shown, direction = (alike, "better") if alike else (worse, "worse")
+    lengths, tests = _lengths(shown, few, direction, len(compared) == 1)
+    return "; ".join(claims), "; ".join(bases), lengths, tests
 
 
-def _budgets(contrast: Contrast) -> str:
+def _gain(contrasts: Sequence[Contrast], direction: str) -> str:
+    """`dot scores 12.3 BLEU more than none`; of several arms from the smallest gain to the largest."""
+    gains = sorted({f"{abs(contrast.difference.whole['difference']):.1f}" for contrast in contrasts}, key=float)
+    amount = gains[0] if len(gains) == 1 else f"{gains[0]} to {gains[-1]}"
+    verb = "scores" if len(contrasts) == 1 else "score"
+    names = _listed([contrast.arm for contrast in contrasts])
+    return f"{names} {verb} {amount} BLEU {direction} than {contrasts[0].baseline}"
+
+
+def _alike(winners: Sequence[Contrast], few: bool) -> str:
+    """That the winners do not differ: each was compared with the first of them."""
+    adverb = "" if few else " significantly"
+    if len(winners) == 2:
+        subject = f"; those of {_listed([contrast.arm for contrast in winners])} do" if few else ", and do"
+        return f"{subject} not differ{adverb} from each other"
+    others = _listed([contrast.arm for contrast in winners[1:]])
+    return f"; {others} do not differ{adverb} from {winners[0].arm}"
+
+
+def _basis(contrasts: Sequence[Contrast], family: int, several: str = "largest ") -> str:
+    """The interval and p of one contrast; of several the ends of their intervals, and their largest or smallest p."""
+    wholes = [contrast.difference.whole for contrast in contrasts]
+    low, high = min(whole["ci"][0] for whole in wholes), max(whole["ci"][1] for whole in wholes)
+    p_values = [whole["p_holm"] for whole in wholes]
+    if len(wholes) == 1:
+        return f"95 % interval {low:+z.1f} to {high:+z.1f}, {_p(p_values[0], family)}"
+    p = max(p_values) if several == "largest " else min(p_values)
+    return f"95 % intervals within {low:+z.1f} and {high:+z.1f}, {_p(p, family, several)}"
+
+
+def _p(p: float, family: int, which: str = "") -> str:
+    return f"{which}{'Holm-corrected ' if family > 1 else ''}{p_value(p)}"
+
+
+def _lengths(contrasts: Sequence[Contrast], few: bool, direction: str, alone: bool) -> tuple[str, str]:
+    """At which lengths all of the arms are better (or worse) than the baseline, and how sure that is.
+
+    Where one of them is so elsewhere, or is the opposite, that is said too: no verdict of a chart is left out.
+    """
+    adverb = "" if few else "significantly "
+    opposite = {"better": "worse", "worse": "better"}[direction]
+    curve = [bucket for bucket in contrasts[0].difference.curve if bucket["n"] >= ENOUGH]
+    of_each = [_verdicts(contrast.difference, direction) for contrast in contrasts]
+    shared = {lo for lo in of_each[0] if all(lo in verdicts for verdicts in of_each)}
+    names = "it" if alone else _listed([contrast.arm for contrast in contrasts])
+    verb, baseline = "is" if len(contrasts) == 1 else "are", contrasts[0].baseline
+    if shared:
+        said = f"{names} {verb} {adverb}{direction} than {baseline} {_where(shared, curve)}"
+        said = f"on this test set {said}" if few else said
+    else:
+        together = "" if len(contrasts) == 1 else "all "
+        said = f"at no source length {verb} {names} {together}{adverb}{direction} than {baseline}"
+    for contrast, verdicts in zip(contrasts, of_each, strict=True):
+        for word, places in (
+            (direction, set(verdicts) - shared),
+            (opposite, set(_verdicts(contrast.difference, opposite))),
+        ):
+            if places:
+                said += f"; {'it' if alone else contrast.arm} is {adverb}{word} {_where(places, curve)}"
+    said = said if names != "it" and shared and not few else said[0].upper() + said[1:]
+    if not shared:
+        return said, ""
+    worst = max(verdicts[lo] for verdicts in of_each for lo in shared)
+    number = len(shared) * len(contrasts)
+    buckets = "one bucket," if number == 1 else f"each of {number} buckets, largest"
+    return said, f"{buckets} Holm-corrected {p_value(worst)}"
+
+
+def _verdicts(difference: Difference, direction: str) -> dict[int, float]:
+    """The shortest source of each bucket that is better (or worse), and its corrected p."""
+    buckets = difference.better_at() if direction == "better" else difference.worse_at()
+    return {bucket["lo"]: bucket["p_holm"] for bucket in buckets}
+
+
+def _where(places: Set[int], curve: Sequence[Mapping[str, Any]]) -> str:
+    """`from 11 words on` where these are the last buckets of the curve, else `at 1-10 and 31-40 words`.
+
+    `places` are the shortest sources of the buckets.
+    """
+    buckets = [bucket for bucket in curve if bucket["lo"] in places]
+    if buckets == list(curve[-len(buckets) :]):
+        start = buckets[0]["lo"]
+        return f"from {start} {'word' if start == 1 else 'words'} on"
+    return f"at {_listed([label(dict(bucket)) for bucket in buckets])} words"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    counted = "One seed" if seeds[-1] == 1 else " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1])))) + " seeds"
+    if seeds[0] >= FEW:
+        return f"{counted}."
+    if seeds[-1] == 1:
+        return f"{counted}: the intervals are over sentences alone, and the spread between trainings is unknown."
+    return f"{counted}: too few to know the spread between trainings."
+
+
+def _budgets(contrasts: Sequence[Contrast]) -> str:
     """Whether the runs of each pair were trained for as many updates on as many target tokens."""
+    pairs = [pair for contrast in contrasts for pair in contrast.pairs]
     spent = [
         [(run.results["cost"]["updates"], run.results["cost"]["target_tokens"]) for run in pair if run.results]
-        for pair in contrast.pairs
+        for pair in pairs
     ]
     if any(None in cost for pair in spent for cost in pair):
         return "Budgets: unknown."
@@ -87,3 +235,26 @@ def _budgets(contrast: Contrast) -> str:
 
 def _budget(updates: int, target_tokens: int) -> str:
     return f"{updates:,} updates and {target_tokens:,} target tokens"
+
+
+def _convergence(contrasts: Sequence[Contrast]) -> str:
+    """Which arms were stopped while they were improving: what they would score in the end is another question."""
+    runs: dict[str, list[Run]] = {contrasts[0].baseline: []}
+    for contrast in contrasts:
+        for ours, theirs in contrast.pairs:
+            runs.setdefault(contrast.arm, []).append(ours)
+            if theirs not in runs[contrast.baseline]:
+                runs[contrast.baseline].append(theirs)
+    known = {name: mean_rise(of) for name, of in runs.items()}
+    rising = {name: rise for name, rise in known.items() if rise is not None and rise >= STILL_RISING}
+    if not rising:
+        return ""
+    by = _listed([f"{rise:.1f}" for rise in rising.values()])
+    verb = "was" if len(rising) == 1 else "were"
+    said = f"{_listed(list(rising))} {verb} still improving (validation BLEU rose by {by} in the last fifth)"
+    return f"At this budget: {said}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`dot`, `dot and general`, `bahdanau, dot and general`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

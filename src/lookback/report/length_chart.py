@@ -37,7 +37,7 @@ def length_chart(
 ) -> alt.LayerChart:
     """Draw scored runs of one test set and signature; a single run is drawn the same way.
 
-    An arm's thick line is the mean of its runs, thin lines are the runs. The band is the mean's bootstrap interval over
+    An arm's thick line is the mean of its runs, thin lines are the runs. The band is the mean's 95 % interval over
     trainings and sentences, from the `evidence` of these runs; without it, the envelope of the runs' own intervals,
     which only BLEU has. A bucket with fewer than 50 sentences is a hollow point, joined to no other. The dashed rule is
     the longest sentence of training.

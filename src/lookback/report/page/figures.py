@@ -259,5 +259,5 @@ def _gained(bucket: Mapping[str, Any], form: str) -> str:
         return "–"
     low, high = bucket["ci"]
     p = "" if bucket["p_holm"] is None else f", p = {bucket['p_holm']:.3f}"
-    mark = " *" if bucket["significant"] else ""
+    mark = " *" if bucket["significant"] else " †" if bucket["models_differ"] else ""
     return f"{bucket['difference']:+z{form}} ({low:+z{form}} to {high:+z{form}}{p}){mark}"

@@ -30,6 +30,7 @@ class Arm:
     gain: Number | None
     """None for the baseline, and where nothing was compared"""
     p: str
+    """Of the gain, corrected where there are several; and what it does not say, under three seeds"""
     kept: Number
     half: Number
 
@@ -46,7 +47,7 @@ def overview(group: Group) -> list[Arm]:
             arm["seeds"],
             _number(arm, "score", "ci", ".1f"),
             _number(gains[name], "difference", "ci", "+.1f") if name in gains else None,
-            p_value(gains[name]["p"]) if name in gains else "",
+            _p(gains[name], len(gains)) if name in gains else "",
             _number(arm, "retention", "retention_ci", ".0%"),
             _number(arm, "half_length", "half_length_ci", ".1f"),
         )
@@ -59,6 +60,11 @@ def swatches(runs: Sequence[Run]) -> dict[str, str]:
     names = list(arms(runs))
     known = (BASELINE, *PALETTE)
     return {name: f"--chart-{known.index(color)}" for name, color in zip(names, colors(names), strict=True)}
+
+
+def _p(whole: Mapping[str, Any], family: int) -> str:
+    said = p_value(whole["p_holm"]) + (", Holm-corrected" if family > 1 else "")
+    return f"{said}; of these models" if whole["models_differ"] else said
 
 
 def _number(record: Mapping[str, Any], key: str, interval: str, form: str) -> Number:

@@ -14,7 +14,7 @@ from lookback.evaluation import atomic_write
 from lookback.report.charts import BASELINE, FAINT, INK, PALETTE, SOFT
 from lookback.report.differences import arm, differing
 from lookback.report.group import Group
-from lookback.report.headline import NOWHERE, Answer, answer
+from lookback.report.headline import UNTRAINED, Answer, answer
 from lookback.report.page.alignments import alignments
 from lookback.report.page.bundle import vega_bundle
 from lookback.report.page.figures import Figure, figures
@@ -90,7 +90,6 @@ def write_page(path: Path | str, groups: Sequence[Group]) -> Path:
     text = environment.get_template("page.html.jinja").render(
         title=_title(groups),
         parts=parts,
-        nowhere=NOWHERE,
         provenance=_provenance(groups),
         payloads=payloads,
         styles=Markup("\n".join(_text(name) for name in _STYLES)),
@@ -111,12 +110,11 @@ def _part(group: Group, alone: bool) -> _Part:
     keys = differing(group.runs)
     names = {str(run.directory): arm(run, keys) for run in group.runs}
     ordered = [names[str(run.directory)] for run in ranked(group.runs)]
-    contrasts = group.evidence.contrasts
     return _Part(
         group,
         name,
         _claim(group),
-        answer(contrasts[0]) if contrasts else None,
+        answer(group.evidence) if group.evidence.contrasts else None,
         overview(group),
         figures(group),
         run_columns(group.rows),
@@ -127,12 +125,14 @@ def _part(group: Group, alone: bool) -> _Part:
 
 
 def _claim(group: Group) -> str:
-    """What is known where nothing can be compared."""
+    """What is known where nothing can be compared: scores, and no order of them."""
     arms = group.evidence.arms.items()
-    known = [(about["score"], name) for name, about in arms if about["score"] is not None]
+    known = sorted(((about["score"], name) for name, about in arms if about["score"] is not None), reverse=True)
+    if known and known[0][0] < UNTRAINED:
+        return f"Not trained long enough to be judged: {known[0][1]} scores {known[0][0]:.1f} BLEU."
     if known:
-        score, name = max(known)
-        return f"{name} scores {score:.1f} BLEU."
+        compared = "" if len(known) == 1 else ". They could not be compared"
+        return ", ".join(f"{name} scores {score:.1f} BLEU" for score, name in known) + f"{compared}."
     return "There are scores, but no counts to compare them by." if group.scored else "No run has been scored."
 
 

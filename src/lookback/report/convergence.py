@@ -1,0 +1,25 @@
+"""Had a training ended, or was it only stopped: by how much validation BLEU still rose in its last fifth."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from lookback.report.differences import arms
+from lookback.report.runs import Run
+
+STILL_RISING = 0.5
+"""BLEU in the last fifth of a training's updates from which on the arm was still improving: more of them, more BLEU."""
+
+
+def rises(runs: Sequence[Run]) -> dict[str, float | None]:
+    """The `mean_rise` of each arm of `runs`, by its name."""
+    return {name: mean_rise(of) for name, of in arms(runs).items()}
+
+
+def mean_rise(runs: Sequence[Run]) -> float | None:
+    """Validation BLEU at the end minus at four fifths of the updates, mean over `runs`; None where any did not log it.
+
+    `convergence.rise` of results.json, which files of earlier versions lack.
+    """
+    each = [((run.results or {}).get("convergence") or {}).get("rise") for run in runs]
+    known = [rise for rise in each if rise is not None]
+    return fmean(known) if known and len(known) == len(runs) else None

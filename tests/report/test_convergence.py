@@ -1,0 +1,32 @@
+"""How much validation BLEU rose at last is a mean over seeds, and unknown where any run did not log it."""
+
+from pathlib import Path
+
+import pytest
+
+from lookback.report import Run
+from lookback.report.convergence import mean_rise, rises
+
+
+def run(attention="dot", seed=1, **results):
+    return Run(Path(f"{attention}{seed}"), attention, seed, "finished", None, results, {})
+
+
+def logged(rise):
+    return {"validation_bleu": 50.0, "rise": rise, "since_update": 1000, "updates": 1250}
+
+
+def test_the_mean_over_seeds_of_each_arm():
+    runs = [run("none", 1, convergence=logged(5.0)), run("none", 2, convergence=logged(7.2)), run("dot", 1)]
+    assert rises([*runs, run("general", 1, convergence=logged(0.0))]) == {
+        "none": pytest.approx(6.1),
+        "dot": None,
+        "general": 0.0,
+    }
+
+
+@pytest.mark.parametrize("unknown", [run(), run(convergence=None), run(convergence=logged(None))])
+def test_unknown_of_one_is_unknown_of_the_arm(unknown):
+    assert mean_rise([run(convergence=logged(3.0)), unknown]) is None
+    assert mean_rise([]) is None
+    assert mean_rise([Run(Path("x"), "dot", 1, "failed", None, None, {})]) is None
