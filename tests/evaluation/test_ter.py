@@ -47,16 +47,15 @@ def test_equals_sacrebleu_on_long_bad_translations(randomness: random.Random, ex
 
 
 def test_candidates_of_long_bad_translations_are_not_traced(monkeypatch: pytest.MonkeyPatch):
-    """What makes sacrebleu slow: a table of edits for each of up to 1,000 candidates. One a shift is enough."""
+    """What makes sacrebleu slow: a table of edits for each of up to 1,000 candidates. Most of them need none."""
     counts = {"_table": 0, "_distance": 0}
     for name in counts:
         count(monkeypatch, name, counts)
     reference = " ".join(f"w{index % 23}" for index in range(60))
     hypothesis = " ".join(f"w{index * 7 % 29}" for index in range(60))
     ter_statistics([hypothesis], [reference])
-    print(counts)
-    assert counts["_distance"] > 500
-    assert counts["_table"] < 20
+    assert counts["_distance"] >= 1000
+    assert counts["_table"] < 150
 
 
 def count(monkeypatch: pytest.MonkeyPatch, name: str, counts: dict[str, int]) -> None:
