@@ -3,7 +3,6 @@
 import gzip
 import os
 import tempfile
-import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -112,18 +111,39 @@ class Fault(Callback):
             raise RuntimeError("on purpose")
 
 
-class SlowValidation(Callback):
-    """A validation that takes its time."""
+class Clock:
+    """A clock that goes on when it is told to, to stand for the module `time` in another module."""
 
-    def on_validation_batch_end(self, *_: Any) -> None:
-        time.sleep(2)
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
 
 
-class SlowReading(Callback):
-    """A batch that takes its time to come."""
+class Ticks(Callback):
+    """Lets a clock go on, by so many seconds: in each update, between two batches, and in each validation."""
+
+    clock = Clock()
+
+    def __init__(self, update: float, reading: float = 0.0, validation: float = 0.0) -> None:
+        self.update = update
+        self.reading = reading
+        self.validation = validation
+
+    def on_before_backward(self, *_: Any) -> None:
+        self.clock.now += self.update
 
     def on_train_batch_end(self, *_: Any) -> None:
-        time.sleep(0.2)
+        self.clock.now += self.reading
+
+    def on_validation_batch_end(self, *_: Any) -> None:
+        self.clock.now += self.validation
+
+
+def ticks(**seconds: float) -> str:
+    """An override: `Ticks` among the callbacks."""
+    return f"+callbacks.ticks={{_target_: running.Ticks, {', '.join(f'{at}: {each}' for at, each in seconds.items())}}}"
 
 
 def choices(group: str) -> list[str]:
@@ -136,6 +156,15 @@ def numbers(results: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in results.items() if key not in ("git", "versions")}
     kept["cost"] = {key: results["cost"][key] for key in ("parameters", "updates", "target_tokens")}
     return kept
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of what a training costs and of the lines it says: `ticks` alone lets it go on."""
+    monkeypatch.setattr(Ticks, "clock", Clock())
+    for module in ("cost", "progress"):
+        monkeypatch.setattr(f"lookback.training.{module}.time", Ticks.clock)
+    return Ticks.clock
 
 
 @pytest.fixture(scope="session")

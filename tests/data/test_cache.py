@@ -1,41 +1,36 @@
 """A kept folder is whole or absent, whoever is killed, and one process makes it while the others wait."""
 
 import errno
+import hashlib
+import itertools
 import os
-import random
 import signal
-import subprocess
-import sys
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lookback.data.cache import kept
 from lookback.errors import InputError
+from moments import Server, server
 
-PARTS, BYTES = 40, 50_000
+PARTS, BYTES = 3, 50_000
 
-# A child of its own: a killed thread would prove nothing.
-CHILD = f"""
-import sys, datasets
-from pathlib import Path
-datasets.config.HF_DATASETS_CACHE = Path(sys.argv[1])
+WRITE = f"""
 from lookback.data.cache import kept
 def write(folder):
     print("making", flush=True)
     for part in range({PARTS}):
         (folder / str(part)).write_bytes(bytes([part]) * {BYTES})
-        {{pause}}
-kept("thing", 1, "Making the thing", write)
-print("done", flush=True)
 """
+MAKE = 'kept("thing", 1, "Making the thing", write)'
 
 
-def start(cache: Path, pause: str = "") -> subprocess.Popen[str]:
-    code = CHILD.replace("{pause}", pause)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([sys.executable, "-c", code, str(cache)], text=True, **pipes)
+@pytest.fixture(scope="module")
+def processes() -> Iterator[tuple[Server, Server]]:
+    """Two that make the thing, each in a process of its own: a killed thread would prove nothing."""
+    with server(MAKE, WRITE) as one, server(MAKE, WRITE) as other:
+        yield one, other
 
 
 def is_whole(folder: Path) -> bool:
@@ -89,38 +84,71 @@ def test_a_cache_that_cannot_be_written_is_one_line(datasets_cache: Path) -> Non
         kept("thing", 1, "Making", lambda folder: None)
 
 
-def test_of_two_processes_one_makes_it_and_one_waits(tmp_path: Path) -> None:
-    slow = "__import__('time').sleep(0.2)"  # together longer than a busy machine takes to start the second
-    first = start(tmp_path, slow)
-    assert first.stdout is not None
-    assert first.stdout.readline() == "making\n"
-    second = start(tmp_path, slow)
-    outputs = [process.communicate(timeout=60) for process in (first, second)]
-    assert [process.returncode for process in (first, second)] == [0, 0]
-    assert outputs[0][0] == "done\n"
-    assert outputs[1][0] == "done\n", "the second made it again"
-    assert "Waiting for another process: Making the thing" in outputs[1][1]
+@pytest.mark.parametrize("moment", ["begin thing/*/0", "os.rename thing/*", "unlock thing/*"])
+def test_of_two_processes_one_makes_it_and_one_waits(
+    tmp_path: Path, processes: tuple[Server, Server], moment: str
+) -> None:
+    first, second = processes
+    first.begin(tmp_path, hold=moment)
+    first.until(lambda line: line.startswith("at "))
+    whole_already = [folder for folder in folders(tmp_path) if not folder.name.startswith(".")]
+    second.begin(tmp_path)
+    if not whole_already:  # else there is nothing to wait for, whoever has the lock
+        second.until(lambda line: line == "Waiting for another process: Making the thing …")
+    first.let_go()
+    made, waited = first.ended(), second.ended()
+    assert (made.status, waited.status) == (0, 0)
+    assert "making" in made.said
+    assert "making" not in waited.said, "the second made it again"
     (folder,) = folders(tmp_path)
     assert is_whole(folder)
 
 
-@pytest.mark.slow
-def test_killed_at_any_moment_it_is_whole_or_absent_and_the_next_start_makes_it(tmp_path: Path) -> None:
-    moments = random.Random(1)
-    killed_midway = 0
-    for attempt in range(12):
+def test_who_waits_makes_it_where_the_other_is_killed(tmp_path: Path, processes: tuple[Server, Server]) -> None:
+    first, second = processes
+    first.begin(tmp_path, hold="begin thing/*/1")
+    first.until(lambda line: line.startswith("at "))
+    second.begin(tmp_path)
+    second.until(lambda line: line.startswith("Waiting for another process: "))
+    first.kill()
+    assert first.ended().signal == signal.SIGKILL
+    made = second.ended()
+    assert made.status == 0
+    assert "making" in made.said
+    (folder,) = folders(tmp_path)  # what the killed process left is gone
+    assert is_whole(folder)
+
+
+def test_killed_at_any_moment_it_is_whole_or_absent_and_the_next_start_makes_it(
+    tmp_path: Path, processes: tuple[Server, Server]
+) -> None:
+    maker, _ = processes
+    key = hashlib.sha256(repr(1).encode()).hexdigest()[:32]
+    sizes = {f"thing/{key}/{part}": BYTES for part in range(PARTS)}
+    passed: list[str] = []
+    whole: list[bool] = []
+    for attempt in itertools.count():
         cache = tmp_path / str(attempt)
-        process = start(cache, "__import__('time').sleep(0.005)")
-        assert process.stdout is not None
-        assert process.stdout.readline() == "making\n"
-        time.sleep(moments.random() * 0.35)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        found = [folder for folder in folders(cache) if not folder.name.startswith(".")]
+        killed = maker.run(cache, kill_but=passed, sizes=sizes)
+        if not killed.signal:
+            assert killed.status == 0, killed.said
+            break
+        (moment,) = killed.moments
+        assert killed.signal == (signal.SIGXFSZ if moment.startswith("half ") else signal.SIGKILL)
+        passed.append(moment)
+        there = [] if not (cache / "lookback" / "thing").is_dir() else folders(cache)
+        if moment.startswith("half "):
+            (partial,) = there
+            assert (partial / moment[-1]).stat().st_size == BYTES // 2
+        found = [folder for folder in there if not folder.name.startswith(".")]
         assert all(map(is_whole, found))
-        killed_midway += not found
-        again = start(cache)
-        assert again.communicate(timeout=60)[0].endswith("done\n")
+        whole.append(bool(found))
+        again = maker.run(cache)
+        assert again.status == 0, again.said
+        assert ("making" in again.said) != bool(found)
         (folder,) = folders(cache)  # what the killed process left is gone
         assert is_whole(folder)
-    assert killed_midway >= 3, "the moments were not spread over the making"
+    each = {f"{moment} thing/*/{part}" for moment in ("begin", "half", "change") for part in range(PARTS)}
+    assert each | {"os.mkdir thing/*", "lock thing/*.lock", "os.rename thing/*", "unlock thing/*.lock"} <= set(passed)
+    assert whole == sorted(whole), "absent up to the renaming, and whole from there on"
+    assert passed[whole.index(True) - 1] == "os.rename thing/*"

@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,47 +17,21 @@ import pytest
 from building import SPLITS, TEXT_EXPECTED, lines, text
 
 from lookback.errors import InputError
+from moments import Server, server
 
 CHILD = """
 import datasets, resource, sys
 from pathlib import Path
 datasets.config.HF_DATASETS_CACHE = Path(sys.argv[1])
-sys.path[:0] = {path!r}
+from lookback.data.text import read_pair
 from lookback.errors import InputError
-{before}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print("ready", flush=True)
-sys.stdin.readline()
 try:
-    {action}
-    print("done", flush=True)
+    read_pair(*sys.argv[2:])
 except InputError as error:
-    print("refused", error, flush=True)
+    print("refused", error)
 print("MiB", (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
-
-
-def start(cache: Path, action: str, before: str = "") -> subprocess.Popen[str]:
-    """A child that has imported what it needs; a line to its standard input sends it off."""
-    tests = Path(__file__).parents[1]
-    code = CHILD.format(path=[str(tests), str(tests / "data")], action=action, before=before)
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    child = subprocess.Popen([sys.executable, "-c", code, str(cache)], text=True, **pipes)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    return child
-
-
-def send_off(child: subprocess.Popen[str]) -> None:
-    assert child.stdin is not None
-    child.stdin.write("\n")
-    child.stdin.flush()
-
-
-def finished(child: subprocess.Popen[str]) -> tuple[str, str]:
-    out, err = child.communicate("\n", timeout=120)
-    assert child.returncode == 0, err
-    return out, err
 
 
 @pytest.mark.parametrize("name", ["train.s", "train.s.gz"])
@@ -69,8 +43,8 @@ def test_a_single_line_of_1_gb_is_refused_in_little_memory(name: str, tmp_path: 
     else:
         with path.open("wb") as file:  # sparse: zeros that take no room
             file.truncate(1 << 30)
-    read = "from lookback.data.text import read_pair"
-    out, _ = finished(start(tmp_path / "cache", f"read_pair({str(path)!r}, {str(tmp_path / 'train.t')!r})", read))
+    given = [str(folder) for folder in (tmp_path / "cache", path, tmp_path / "train.t")]
+    out = subprocess.run([sys.executable, "-c", CHILD, *given], check=True, stdout=subprocess.PIPE, text=True).stdout
     assert f"refused {path}:1: a line of more than 1,048,576 bytes, {TEXT_EXPECTED}\n" in out
     assert float(out.split("MiB")[1]) < 120
     assert not list((tmp_path / "cache").rglob("*.arrow"))
@@ -93,34 +67,34 @@ def test_a_full_disk_is_said_and_nothing_half_written_is_used(
     assert len(corpus.load("train")) == 3
 
 
-PREPARE = "import building"
-
-
 @dataclass(frozen=True)
 class Undisturbed:
-    """A preparation that nothing came between: what it does, and what it keeps."""
+    """A preparation that nothing came between: what it keeps; and processes that prepare the same."""
 
-    action: str
     kept: dict[str, bytes]
+    first: Server
+    second: Server
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbed]:
     folder = tmp_path_factory.mktemp("undisturbed")
     rng = random.Random(1)
     files = {split: {"source": f"{folder}/{split}.s", "target": f"{folder}/{split}.t"} for split in SPLITS}
-    for split, count in (("train", 40_000), ("validation", 50), ("test", 60)):
+    for split, count in (("train", 600), ("validation", 50), ("test", 60)):
         for path in files[split].values():
             words = rng.choices("abcdefghijklmnop", k=20)
-            Path(path).write_text(
-                "".join(" ".join(words[: rng.randint(1, 20)]) + f" {i % 5000}\n" for i in range(count))
-            )
-    action = f"building.prepare(building.text_corpus({files!r}))"
-    child = start(folder / "cache", action, PREPARE)
-    assert "done" in finished(child)[0]
-    kept = kept_bytes(folder / "cache")
-    assert len(kept) > 5
-    return Undisturbed(action, kept)
+            Path(path).write_text("".join(" ".join(words[: rng.randint(1, 20)]) + f" {i}\n" for i in range(count)))
+    prepare = (f"building.prepare(building.text_corpus({files!r}))", "import building")
+    with server(*prepare) as first, server(*prepare) as second:
+        done = first.run(folder / "cache")
+        assert done.status == 0, done.said
+        kept = kept_bytes(folder / "cache")
+        assert {Path(name).parts[0] for name in kept} == set(KINDS)
+        yield Undisturbed(kept, first, second)
+
+
+KINDS = ("text", "selections", "tokenizers", "ids")
 
 
 def kept_bytes(cache: Path) -> dict[str, bytes]:
@@ -135,49 +109,68 @@ def kept_bytes(cache: Path) -> dict[str, bytes]:
     }
 
 
+def assert_nothing_is_half(cache: Path, undisturbed: Undisturbed) -> None:
+    found = kept_bytes(cache)
+    folders = {Path(name).parent for name in found}
+    assert found == {name: content for name, content in undisturbed.kept.items() if Path(name).parent in folders}
+
+
 @pytest.mark.slow
 def test_a_disk_that_fills_up_while_it_is_written(tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """No file may grow over a size: what a quota does, and a disk that is full."""
-    limit = (
-        f"{PREPARE}, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))"
-    )
-    out, _ = finished(start(tmp_path, undisturbed.action, limit))
-    assert "file too large; expected room to keep prepared text, HF_DATASETS_CACHE names another folder" in out
-    assert all(undisturbed.kept[path] == content for path, content in kept_bytes(tmp_path).items())
-    assert "done" in finished(start(tmp_path, undisturbed.action, PREPARE))[0]
+    """No file may grow over a size: what a quota does, and a disk that is full. Each file is once the one too many."""
+    expected = "file too large; expected room to keep prepared text, HF_DATASETS_CACHE names another folder"
+    sizes = sorted({len(content) for content in undisturbed.kept.values()})
+    assert len(sizes) > 5
+    for size in sizes:
+        full = undisturbed.first.run(tmp_path, most=size - 1)
+        assert full.status == 1
+        assert full.said[-1].startswith("lookback.errors.InputError: ")
+        assert full.said[-1].endswith(expected)
+        assert_nothing_is_half(tmp_path, undisturbed)
+    assert undisturbed.first.run(tmp_path, most=sizes[-1]).status == 0
     assert kept_bytes(tmp_path) == undisturbed.kept
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_and_started_again_it_ends_with_the_same_bytes(
+def test_killed_at_every_moment_and_started_again_it_ends_with_the_same_bytes(
     tmp_path: Path, undisturbed: Undisturbed
 ) -> None:
-    moments = random.Random(2)
-    kills = 0
-    for _ in range(3):
-        child = start(tmp_path, undisturbed.action, PREPARE)
-        send_off(child)
-        assert child.stderr is not None
-        assert child.stderr.readline().endswith(" …\n"), "something is begun"
-        time.sleep(moments.random() * 0.1)
-        child.send_signal(signal.SIGKILL)
-        kills += "done" not in child.communicate()[0]
-        if (tmp_path / "lookback").is_dir():
-            assert all(undisturbed.kept[path] == content for path, content in kept_bytes(tmp_path).items())
-    assert kills >= 2, "it was done before it could be killed"
-    assert "done" in finished(start(tmp_path, undisturbed.action, PREPARE))[0]
+    sizes = {name: len(content) for name, content in undisturbed.kept.items()}
+    passed: list[str] = []
+    while True:
+        ended = undisturbed.first.run(tmp_path, kill_but=passed, sizes=sizes)
+        assert not [line for line in ended.said if line.startswith("Waiting")], "a dead process holds no lock"
+        if not ended.signal:
+            break
+        (moment,) = ended.moments
+        assert ended.signal == (signal.SIGXFSZ if moment.startswith("half ") else signal.SIGKILL), moment
+        passed.append(moment)
+        assert_nothing_is_half(tmp_path, undisturbed)
+    assert ended.status == 0, ended.said
     assert kept_bytes(tmp_path) == undisturbed.kept
+    assert not list((tmp_path / "lookback").glob("*/.*")), "what was killed is swept away"
+    for kind in KINDS:
+        assert {f"{do} {kind}/*" for do in ("os.mkdir", "os.rename")} <= set(passed)
+        assert {f"{do} {kind}/*.lock" for do in ("begin", "lock", "unlock")} <= set(passed)
+    names = {"/".join((kind, "*", name)) for kind, _, name in (Path(path).parts for path in sizes)}
+    assert {f"{moment} {name}" for name in names for moment in ("begin", "half", "change")} <= set(passed)
 
 
 @pytest.mark.slow
-def test_of_two_processes_one_prepares_and_one_waits(tmp_path: Path, undisturbed: Undisturbed) -> None:
-    children = [start(tmp_path, undisturbed.action, PREPARE) for _ in range(2)]
-    for child in children:
-        send_off(child)
-    said = [line for child in children for line in finished(child)[1].splitlines() if line.endswith(" …")]
-    waited = [line for line in said if line.startswith("Waiting for another process: ")]
-    made = [line for line in said if line not in waited]
-    assert waited
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_two_processes_one_prepares_and_one_waits(tmp_path: Path, undisturbed: Undisturbed, kind: str) -> None:
+    """The first is held when it has written something and has not renamed it, until the second says that it waits."""
+    first, second = undisturbed.first, undisturbed.second
+    first.begin(tmp_path, hold=f"os.rename {kind}/*")
+    first.until(lambda line: line.startswith("at "))
+    before = kept_bytes(tmp_path)
+    second.begin(tmp_path)
+    second.until(lambda line: line.startswith("Waiting for another process: "))
+    assert kept_bytes(tmp_path) == before, "the second did not wait"
+    first.let_go()
+    both = [first.ended(), second.ended()]
+    assert [each.status for each in both] == [0, 0]
+    said = [line for each in both for line in each.said if line.endswith(" …")]
+    made = [line for line in said if not line.startswith("Waiting for another process: ")]
     assert sorted(made) == sorted(set(made)), "something was made twice"
     assert kept_bytes(tmp_path) == undisturbed.kept

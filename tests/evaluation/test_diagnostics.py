@@ -112,6 +112,14 @@ def test_short_sentences_have_what_is_defined(target: int, source: int, absent: 
     assert [name for name, value in found._asdict().items() if value is None] == absent
 
 
+def test_weights_that_are_no_numbers_have_no_diagnostics() -> None:
+    """As of a training that diverged; what is no number is no warning either."""
+    weights = np.eye(4)
+    weights[1] = np.nan
+    assert diagnose(weights) == Diagnostics(None, None, None, None, None)
+    assert diagnose(np.full((3, 4), np.nan)) == Diagnostics(None, None, None, None, None)
+
+
 def test_weights_without_end_marks_are_refused() -> None:
     with pytest.raises(ValueError, match=r"weights: \(3, 0\)"):
         diagnose(np.ones((3, 0)))

@@ -3,7 +3,6 @@
 import json
 import math
 import random
-import time
 
 import pytest
 from sacrebleu.metrics import BLEU, CHRF, TER
@@ -168,14 +167,6 @@ def test_a_test_set_of_three_word_sentences_says_so_in_the_signature():
     record = score([Prediction(0, "a b c", "x y z", "x y z", -1.0, 3, False)])
     assert record["bleu"] == pytest.approx(100)
     assert "eff:yes" in record["signature"]
-
-
-def test_scoring_is_quick_where_translations_are_long_and_bad():
-    reference = " ".join(f"w{index % 23}" for index in range(60))
-    hypothesis = " ".join(f"w{index * 7 % 29}" for index in range(60))
-    started = time.process_time()
-    score([Prediction(index, reference, reference, hypothesis, -1.0, 60, False) for index in range(20)])
-    assert time.process_time() - started < 10  # about 1 s; sacrebleu's own TER takes half a minute
 
 
 @pytest.mark.parametrize(

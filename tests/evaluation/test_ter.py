@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import TER
 
 from lookback.evaluation import ter, ter_statistics
+from lookback.evaluation.ter import _EditDistance
 
 words = st.lists(st.sampled_from(list("abcdefg")), max_size=14)
 
@@ -43,6 +44,28 @@ def test_equals_sacrebleu_on_long_bad_translations(randomness: random.Random, ex
     reference = " ".join(randomness.choices(vocabulary, k=expected))
     hypothesis = " ".join(randomness.choices(vocabulary, k=written))
     assert corpus_ter([hypothesis], [reference]) == sacrebleu_ter([hypothesis], [reference])
+
+
+def test_candidates_of_long_bad_translations_are_not_traced(monkeypatch: pytest.MonkeyPatch):
+    """What makes sacrebleu slow: a table of edits for each of up to 1,000 candidates. Most of them need none."""
+    counts = {"_table": 0, "_distance": 0}
+    for name in counts:
+        count(monkeypatch, name, counts)
+    reference = " ".join(f"w{index % 23}" for index in range(60))
+    hypothesis = " ".join(f"w{index * 7 % 29}" for index in range(60))
+    ter_statistics([hypothesis], [reference])
+    assert counts["_distance"] >= 1000
+    assert counts["_table"] < 150
+
+
+def count(monkeypatch: pytest.MonkeyPatch, name: str, counts: dict[str, int]) -> None:
+    method = getattr(_EditDistance, name)
+
+    def counted(distance: _EditDistance, hypothesis: list[str]):
+        counts[name] += 1
+        return method(distance, hypothesis)
+
+    monkeypatch.setattr(_EditDistance, name, counted)
 
 
 @pytest.mark.parametrize(("block", "tail"), [(27, 3), (30, 30), (26, 12)])

@@ -94,6 +94,10 @@ def test_a_word_without_pieces_looks_nowhere_and_is_looked_at_by_none() -> None:
     assert links(merged) == [(0, 1)]
 
 
+def test_what_is_no_number_is_not_linked() -> None:
+    assert links(np.array([[0.2, 0.8], [np.nan, np.nan], [0.0, 0.0], [0.9, 0.1]])) == [(1, 0), (0, 3)]
+
+
 def test_the_first_of_equal_weights_is_linked() -> None:
     assert links(np.full((2, 3), 1 / 3)) == [(0, 0), (0, 1)]
     assert links(np.zeros((2, 0))) == []

@@ -8,6 +8,14 @@ import pytest
 from running import run
 
 EPOCHS = 3
+EVALUATION_SIZE = 5
+OPTIONS = (
+    f"trainer.max_epochs={EPOCHS}",
+    "optimizer.lr=0.02",
+    "label_smoothing=0.1",
+    "encoder.dropout=0.2",
+    "decoder.dropout=0.2",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -19,11 +27,20 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, grammar_cache: str) -> Path:
-    """A run of three epochs, with smoothing and dropout, so that what must ignore them is seen to."""
+def finished_options(grammar_cache: str) -> list[str]:
+    """The overrides that train what ``finished`` is, however it is evaluated."""
+    return [grammar_cache, *OPTIONS]
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory, finished_options: list[str]) -> Path:
+    """A run of three epochs, with smoothing and dropout, so that what must ignore them is seen to.
+
+    It is validated and tested in several batches of unequal lengths, the last of them not full: a mean over batches is
+    then no mean over words.
+    """
     directory = tmp_path_factory.mktemp("runs") / "finished"
-    options = (f"trainer.max_epochs={EPOCHS}", "optimizer.lr=0.02", "label_smoothing=0.1")
-    run(directory, grammar_cache, *options, "encoder.dropout=0.2", "decoder.dropout=0.2", drawn=True)
+    run(directory, *finished_options, f"batch.evaluation_size={EVALUATION_SIZE}", drawn=True)
     return directory
 
 

@@ -18,6 +18,8 @@ def test_links_add_up_over_sentences_and_a_sentence_counts_once() -> None:
     assert aer is not None
     assert aer["sentences"] == 2
     # found (1,0) (0,1) twice: 2 of 3 sure links, 3 of 4 within the possible ones
+    # by the row behind: (0,0) from the second, and the end mark's row looks at the end mark most, at (1,1) of the words
+    assert aer["shift_-1"] == pytest.approx({"aer": 1 - (1 + 1) / (4 + 3), "precision": 1 / 4, "recall": 1 / 3})
     assert aer["shift_0"] == pytest.approx({"aer": 1 - (2 + 3) / (4 + 3), "precision": 3 / 4, "recall": 2 / 3})
 
 
@@ -34,7 +36,7 @@ def test_diagnostics_are_means_of_each_bucket() -> None:
     quality = AttentionQuality()
     quality.add(0, 2, CROSSED, None)
     quality.add(1, 12, np.full((3, 13), 1 / 13), None)
-    quality.add(2, 12, np.eye(3, 13), None)
+    quality.add(2, 12, np.eye(9, 13), None)  # of more words: a mean over sentences is none over words
     first, second, *others = quality.by_length()
     assert (first["lo"], first["hi"], first["n"]) == (1, 10, 1)
     assert first["sharpness"] == pytest.approx(0.75)

@@ -11,7 +11,7 @@ import torch
 from lookback.training.build import build_data
 from lookback.training.cost import Cost, line
 from lookback.training.trained import Trained
-from running import run
+from running import Clock, run, ticks
 
 
 def cost(directory: Path) -> dict[str, float]:
@@ -36,9 +36,16 @@ def test_gathered_batches_are_one_update(tmp_path: Path, grammar_cache: str) -> 
     assert counted["updates"] == 2
 
 
-def test_validation_is_not_in_the_seconds(tmp_path: Path, grammar_cache: str) -> None:
-    slow = "+callbacks.slow._target_=running.SlowValidation"
-    assert run(tmp_path, grammar_cache, slow)["cost"]["seconds"] < 1.0
+def test_seconds_are_those_of_updates_and_of_waiting_between_them(
+    tmp_path: Path, grammar_cache: str, clock: Clock
+) -> None:
+    """Two epochs of three updates and a validation; behind the last batch of each nobody waits for another."""
+    seconds = {"update": 3.0, "reading": 5.0, "validation": 1000.0}
+    counted = run(tmp_path, grammar_cache, "trainer.max_epochs=2", ticks(**seconds))["cost"]
+    assert clock.now == 6 * (3 + 5) + 2 * 1000
+    assert counted["seconds"] == 6 * 3 + 4 * 5
+    assert counted["waiting"] == pytest.approx(4 * 5 / (6 * 3 + 4 * 5), abs=1e-4)
+    assert counted["tokens_per_second"] == round(counted["target_tokens"] / counted["seconds"], 1)
 
 
 def test_counting_asks_nothing_of_a_batch_that_may_be_on_a_gpu() -> None:
@@ -51,12 +58,6 @@ def test_counting_asks_nothing_of_a_batch_that_may_be_on_a_gpu() -> None:
     assert (counted.updates, counted.target_tokens) == (2, 12)
     logged = [call.args[1] for call in module.log.call_args_list]
     assert {type(value) for value in logged} == {torch.Tensor}, "Lightning copies a number to the device and waits"
-
-
-def test_waiting_is_what_passes_between_two_batches(tmp_path: Path, grammar_cache: str) -> None:
-    slow = "+callbacks.slow._target_=running.SlowReading"
-    counted = run(tmp_path, grammar_cache, slow)["cost"]
-    assert counted["waiting"] * counted["seconds"] > 2 * 0.2
 
 
 def test_rates_are_spelt_for_people(finished: Path) -> None:

@@ -42,34 +42,43 @@ def test_its_own_test_set_keeps_its_own_tokenizer(finished: Path) -> None:
 
 def test_gold_alignments_of_other_text(finished: Path, tmp_path: Path) -> None:
     source, target, gold = tmp_path / "a.en", tmp_path / "a.fr", tmp_path / "a.talp"
-    source.write_text("the dog sees .\n")
-    target.write_text("le chien voit .\n")
-    gold.write_text("1-1 2-2 3p3 4-5\n")
+    source.write_text("the dog sees .\nthe man sleeps near the house .\n")
+    target.write_text("le chien voit .\nl' homme dort .\n")
+    others = "1-1 2-2 3-3 6p3 7-4\n"
+    gold.write_text(f"1-1 2-2 3p3 4-5\n{others}")
     files = (f"data.test.source='{source}'", f"data.test.target='{target}'", f"data.test.alignment='{gold}'")
     with pytest.raises(InputError, match=r"a.talp:1: 4-5 names source word 4 of 4, expected 0 to 3"):
         evaluate(config(finished, *files))
     with pytest.raises(InputError, match=r"a.talp:1: 4-5 names target word 5 of 4, expected 1 to 4"):
         evaluate(config(finished, *files, "data.alignment_base=1"))
-    gold.write_text("1-1 2-2 3p3 4-4\n")
+    gold.write_text(f"1-1 2-2 3p3 4-4\n{others}")
     record = evaluate(config(finished, *files, "data.alignment_base=1", f"out='{tmp_path / 'out'}'"))
     assert record["data"] == "text"
 
     trained = Trained.load(finished)
-    texts = [source.read_text().strip()], [target.read_text().strip()]
-    (ids,), (outputs,) = trained.source_tokenizer.encode(texts[0]), trained.target_tokenizer.encode(texts[1])
-    given = torch.tensor([[*ids, EOS]]), torch.tensor([5]), torch.tensor([[BOS, *outputs, EOS]])
-    (forced,) = force(trained.module.model, *given)
-    for shift, rows in (("shift_0", forced.alignment[:-1]), ("shift_-1", forced.alignment[1:])):
-        found = {(word, place) for place, word in enumerate(rows[:, :-1].argmax(1).tolist())}
-        sure, possible = {(0, 0), (1, 1), (3, 3)}, {(0, 0), (1, 1), (2, 2), (3, 3)}
+    sides = [path.read_text().splitlines() for path in (source, target)]
+    tokenizers = (trained.source_tokenizer, trained.target_tokenizer)
+    forced = []
+    for ids, outputs in zip(
+        *(tokenizer.encode(texts) for tokenizer, texts in zip(tokenizers, sides, strict=True)), strict=True
+    ):
+        given = torch.tensor([[*ids, EOS]]), torch.tensor([len(ids) + 1]), torch.tensor([[BOS, *outputs, EOS]])
+        forced += force(trained.module.model, *given)
+    # (sentence, source word, target word): links are summed over both sentences, which have unlike numbers of them
+    sure = {(0, 0, 0), (0, 1, 1), (0, 3, 3), (1, 0, 0), (1, 1, 1), (1, 2, 2), (1, 6, 3)}
+    possible = sure | {(0, 2, 2), (1, 5, 2)}
+    for shift, rows in (("shift_0", slice(0, -1)), ("shift_-1", slice(1, None))):
+        looked = [each.alignment[rows, :-1].argmax(1).tolist() for each in forced]
+        found = {(number, word, place) for number, words in enumerate(looked) for place, word in enumerate(words)}
+        assert len(found) == 8
         assert record["aer"][shift] == pytest.approx(
             {
-                "aer": 1 - (len(found & sure) + len(found & possible)) / (4 + 3),
-                "precision": len(found & possible) / 4,
-                "recall": len(found & sure) / 3,
+                "aer": 1 - (len(found & sure) + len(found & possible)) / (8 + 7),
+                "precision": len(found & possible) / 8,
+                "recall": len(found & sure) / 7,
             }
         )
-    assert record["aer"]["sentences"] == 1
+    assert record["aer"]["sentences"] == 2
     with pytest.raises(InputError, match=r"data\.test\.alignment: the run's own test set has its own"):
         evaluate(config(finished, f"data.test.alignment='{gold}'"))
 

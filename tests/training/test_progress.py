@@ -6,18 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from lookback.training import progress
-from running import run
+from running import Clock, run, ticks
 
-COST = r"tokens/s [1-9][\d,]*  waiting \d+\.\d%  peak [1-9][\d,]* MB"
+COST = r"tokens/s [1-9][\d,]*  waiting 0\.0%  peak [1-9][\d,]* MB"
 
 
 def test_progress_is_plain_lines(
-    tmp_path: Path, grammar_cache: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, grammar_cache: str, capsys: pytest.CaptureFixture[str], clock: Clock
 ) -> None:
-    lines = progress.TrainingLines
-    monkeypatch.setattr(progress, "TrainingLines", lambda cost: lines(cost, every_seconds=0))
-    run(tmp_path, grammar_cache, "trainer.max_epochs=2")
+    """An update takes three seconds, and a line comes every eight: with the third and the sixth."""
+    run(tmp_path, grammar_cache, "trainer.max_epochs=2", ticks(update=3))
     said = capsys.readouterr().out.splitlines()
     assert "training: 6 updates" in said
     assert [line.split("  ")[:2] for line in said if "validation: perplexity" in line] == [
@@ -25,9 +23,10 @@ def test_progress_is_plain_lines(
         ["epoch 2", "update 6"],
     ]
     updates = [line for line in said if re.search(r"update \d/6", line)]
-    assert len(updates) == 6
-    for line in updates:
-        assert re.fullmatch(rf"epoch [12]  update [1-6]/6  train loss \d\.\d\d\d  {COST}  0:0\d min left", line)
+    assert len(updates) == 2
+    for line, (epoch, update, left) in zip(updates, ((1, 3, 9), (2, 6, 0)), strict=True):
+        expected = rf"epoch {epoch}  update {update}/6  train loss \d\.\d\d\d  {COST}  0:0{left} min left"
+        assert re.fullmatch(expected, line), line
     assert "translating the test set: 24 sentences" in said
     assert sum(bool(re.fullmatch(f"training: {COST}", line)) for line in said) == 1, "once more, beside the results"
     assert not any("\r" in line or "\x1b" in line for line in said)

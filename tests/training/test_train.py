@@ -172,6 +172,24 @@ def test_the_rate_is_the_schedules(tmp_path: Path, grammar_cache: str, optimizer
     assert validations(tmp_path, name) == [0.125] * 6 + [0.0625] * 2 + [0.03125] * 2 + [0.015625] * 2
 
 
+@pytest.mark.parametrize(
+    ("validated", "validations"),
+    [
+        (["trainer.check_val_every_n_epoch=2"], 2),
+        (["trainer.check_val_every_n_epoch=null", "trainer.val_check_interval=2"], 6),
+    ],
+)
+def test_a_plateau_is_looked_at_once_a_validation(
+    tmp_path: Path, grammar_cache: str, validated: list[str], validations: int
+) -> None:
+    """Steps so small that nothing improves behind the first validation: each later one halves the rate."""
+    still = ("optimizer=sgd", "optimizer.lr=1.0", "trainer.gradient_clip_val=1e-12")
+    plateau = ("scheduler=plateau", "scheduler.patience=0", "scheduler.monitor=validation/bleu", "scheduler.mode=max")
+    run(tmp_path, grammar_cache, *still, *plateau, "trainer.max_epochs=4", *validated)
+    (state,) = RunDirectory(tmp_path).checkpoint(RunDirectory(tmp_path).last)["optimizer_states"]
+    assert state["param_groups"][0]["lr"] == 0.5 ** (validations - 1)
+
+
 def test_the_same_seed_gives_the_same_run_and_another_does_not(tmp_path: Path, grammar_cache: str) -> None:
     one, two, other = (
         run(tmp_path / name, grammar_cache, "encoder.dropout=0.2", f"seed={seed}")

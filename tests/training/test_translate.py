@@ -129,7 +129,7 @@ def test_batches_take_what_is_there_and_wait_for_no_more() -> None:
 
     def lines() -> Iterator[str]:
         yield "one"
-        more.wait(10)
+        assert more.wait(1000), "a batch waits for lines that are not there"
         yield from ("two", "three", "four")
 
     batches = as_available(lines(), 2)

@@ -36,8 +36,9 @@ def diagnose(weights: NDArray[np.floating]) -> Diagnostics:
     the look is: of the largest weight of a word, and of the weights of words scaled to sum to 1 (a target word that
     gives all its weight to the end mark has none, and is left out).
 
-    None: all of them without a target word; coverage without a source word; monotonicity where fewer than two target
-    words look at a word; diagonality where either side has fewer than two words, so that its axis has no length.
+    None: all of them without a target word, or where a weight is no number, as of a training that diverged; coverage
+    without a source word; monotonicity where fewer than two target words look at a word; diagonality where either side
+    has fewer than two words, so that its axis has no length.
 
     Args:
         weights: (target words + 1, source words + 1), rows that sum to 1, end marks last.
@@ -48,7 +49,7 @@ def diagnose(weights: NDArray[np.floating]) -> Diagnostics:
         raise ValueError(f"weights: {weights.shape}, expected (target words + 1, source words + 1)")
     rows = weights[:-1].astype(np.float64)
     words = rows[:, :-1]
-    if not len(rows):
+    if not len(rows) or not np.isfinite(rows).all():
         return Diagnostics(None, None, None, None, None)
     logarithms = np.log(rows, out=np.zeros_like(rows), where=rows > 0)  # 0 · ln 0 = 0
     received = np.minimum(words.sum(axis=0), 1.0)

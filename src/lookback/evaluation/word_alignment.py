@@ -45,14 +45,15 @@ def merge_to_words(
 def links(weights: NDArray[np.floating]) -> list[Link]:
     """For each target word the source word of its largest weight, the first of equal ones: what AER takes by argmax.
 
-    End marks are to be left out of both sides before. A target word that looks at no word at all has no link.
+    End marks are to be left out of both sides before. A target word that looks at no word at all, or whose weights are
+    no numbers, has no link.
 
     Args:
         weights: (target words, source words); rows need not sum to 1, since only their order counts.
     """
     if not weights.shape[1]:
         return []
-    return [(int(row.argmax()), j) for j, row in enumerate(weights) if row.any()]
+    return [(int(row.argmax()), j) for j, row in enumerate(weights) if row.max() > 0]
 
 
 def _membership(name: str, word: Sequence[int], words: int) -> NDArray[np.float64]:

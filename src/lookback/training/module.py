@@ -91,11 +91,6 @@ class TranslationModule(lightning.LightningModule):
             schedule = self.schedule(optimizer, int(total))
         return {"optimizer": optimizer, "lr_scheduler": schedule}  # type: ignore[return-value]
 
-    def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
-        # after each validation is before its checkpoint; where Lightning would do it, at the end of an epoch, is behind
-        if not isinstance(scheduler, ReduceLROnPlateau):
-            super().lr_scheduler_step(scheduler, metric)
-
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
         checkpoint["train_loss"] = self.train_loss.sums()  # a point of the curve may lie on both sides of a stop
@@ -185,6 +180,7 @@ class TranslationModule(lightning.LightningModule):
         if not self.trainer.sanity_checking:
             for config in self.trainer.lr_scheduler_configs:
                 if isinstance(config.scheduler, ReduceLROnPlateau):
+                    # here, before this validation's checkpoint; where Lightning would do it is behind
                     config.scheduler.step(metrics[str(config.monitor)])
         self.validation_loss.reset()
         self.validation_bleu.reset()

@@ -4,6 +4,7 @@ An update is a step of the optimizer. All but ``plateau`` multiply the optimizer
 """
 
 import math
+import sys
 from typing import Any, Literal
 
 from torch.optim import Optimizer
@@ -62,8 +63,9 @@ def plateau(
         raise ValueError(f"mode={mode!r}: expected min or max")
     direction: Literal["min", "max"] = "min" if mode == "min" else "max"
     scheduler = ReduceLROnPlateau(optimizer, mode=direction, factor=factor, patience=patience)
-    # the module steps it after each validation: not every epoch has one, and an epoch may have several
-    return {"scheduler": scheduler, "interval": "epoch", "monitor": monitor, "strict": False}
+    # the module steps it after each validation: not every epoch has one, and an epoch may have several. Lightning would
+    # step it at the end of each epoch, and warn where that has no validation: its turn never comes
+    return {"scheduler": scheduler, "interval": "epoch", "frequency": sys.maxsize, "monitor": monitor}
 
 
 def _warmup(update: int, warmup_updates: int) -> float:
