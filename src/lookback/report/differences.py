@@ -33,6 +33,12 @@ def value(run: Run, key: str) -> Any:
     return run.settings.get(key)
 
 
+def settings_but(run: Run, *keys: str) -> list[tuple[str, str]]:
+    """The run's settings that a number may depend on, in the order of their keys, without `keys`."""
+    kept = (key for key in sorted(run.settings) if not key.startswith(_NO_NUMBER_DEPENDS_ON) and key not in keys)
+    return [(key, str(run.settings[key])) for key in kept]
+
+
 def arm(run: Run, keys: Sequence[str]) -> str:
     """What is compared: the attention's name and the other differences. The runs of one arm differ in seed alone."""
     short = [key.rpartition(".")[2] for key in keys]

@@ -10,6 +10,7 @@ from altair.utils.schemapi import debug_mode
 
 from lookback.evaluation import MEASURES, label
 from lookback.report.buckets import Buckets
+from lookback.report.capacity_chart import capacity_chart
 from lookback.report.contrasts import Evidence
 from lookback.report.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
 from lookback.report.difference_chart import difference_chart
@@ -70,6 +71,7 @@ def figures(group: Group) -> dict[str, Figure | None]:
         return {
             "length": _length(group),
             "difference": _difference(group),
+            "capacity": _capacity(group),
             "learning": _learning(group),
             "diagnostics": _diagnostics(group),
         }
@@ -105,6 +107,13 @@ def _difference(group: Group) -> Figure | None:
         return None
     options = {name: name for name in sorted(variants, key=lambda name: (name != first, name))}
     return Figure("difference", [Choice("baseline", "Compared with", options, many=True)], variants)
+
+
+def _capacity(group: Group) -> Figure | None:
+    if group.capacity is None:
+        return None
+    variant = _variant(capacity_chart(group.capacity), *group.capacity.table())
+    return Figure("capacity", [Choice("measure", "Measure", {"bleu": MEASURES["bleu"].name})], {"bleu": variant})
 
 
 def _learning(group: Group) -> Figure | None:

@@ -57,7 +57,8 @@ class _Part:
     @property
     def sections(self) -> list[tuple[str, str]]:
         """The first part of a section's id, and its name in the bar."""
-        known = {"result": "Result", "length": "Length", "difference": "Gain", "runs": "Runs", "learning": "Learning"}
+        known = {"result": "Result", "length": "Length", "difference": "Gain", "capacity": "Capacity"}
+        known |= {"runs": "Runs", "learning": "Learning"}
         known |= {"diagnostics": "Attention", "sentences-section": "Sentences", "alignments-section": "Alignments"}
         there = {"result", "runs", *(key for key, figure in self.figures.items() if figure)}
         if self.group.scored:
