@@ -45,6 +45,7 @@ TINY_TRAINING = [
     "trainer.accelerator=cpu",
     "trainer.max_epochs=1",
     "trainer.log_every_n_steps=1",
+    "trainer.check_val_every_n_epoch=1",
     "validation_sentences=8",
 ]
 

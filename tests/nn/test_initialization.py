@@ -1,10 +1,11 @@
 import pytest
 import torch
+from torch import nn
 
-from lookback.nn import AdditiveAttention, Recurrence, initialize
+from lookback.nn import AdditiveAttention, Attention, GeneralAttention, Recurrence, initialize
 from lookback.nn.recurrence import CELLS
 from lookback.symbols import PAD
-from toy import Architecture, source_batch, target_batch
+from toy import ATTENTIONS, Architecture, source_batch, target_batch
 
 
 def test_each_parameter_starts_as_bahdanau_et_al_choose():
@@ -52,9 +53,40 @@ def test_first_values_are_a_function_of_the_torch_seed():
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
 
 
-def test_attention_starts_even_over_the_source():
-    model = Architecture().build()
+def test_by_default_a_sum_over_inputs_is_as_large_as_one_of_them():
+    matrices = {
+        "additive": (attention := AdditiveAttention(200, 300, 250)).from_query.weight,
+        "memory": attention.from_memory.weight,
+        "general": (general := GeneralAttention(200, 300)).from_memory.weight,
+        "gates": (recurrence := Recurrence(200, 100)).network.weight_ih_l0,
+        "embedding": (embedding := nn.Embedding(3000, 50)).weight,
+    }
+    for module in (attention, general, recurrence, embedding):
+        initialize(module)
+    for name, weight in matrices.items():
+        assert float(weight.detach().std() * weight.shape[1] ** 0.5) == pytest.approx(1.0, abs=0.02), name
+    assert 0.5 < float(attention.energy.weight.detach().std() * 250**0.5) < 1.5
+    torch.testing.assert_close(
+        recurrence.network.weight_hh_l0[:100] @ recurrence.network.weight_hh_l0[:100].T,
+        torch.eye(100),
+        rtol=0,
+        atol=1e-4,
+    )
+
+
+@pytest.mark.parametrize("attention", [kind for kind in ATTENTIONS.values() if kind.looks_back])
+def test_every_scorer_tells_source_positions_apart_from_the_start(attention: type[Attention]):
+    model = Architecture(attention).build()
+    torch.manual_seed(1)
     initialize(model)
+    source, lengths = source_batch([[4, 5, 6, 7, 8]])
+    weights = model.score(source, lengths, target_batch([[5, 6]]))[1]
+    assert float((weights.max(-1).values - weights.min(-1).values).min()) > 0.001
+
+
+def test_the_papers_attention_starts_even_over_the_source():
+    model = Architecture().build()
+    initialize(model, attention_deviation=0.001)
     source, lengths = source_batch([[4, 5, 6], [4]])
     weights = model.score(source, lengths, target_batch([[5], [6, 7]]))[1]
     torch.testing.assert_close(weights[0], torch.full_like(weights[0], 1 / 4))

@@ -5,6 +5,7 @@ import json
 import re
 import signal
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,7 @@ def test_best_is_the_best_of_what_is_monitored(tmp_path: Path, grammar_cache: st
         grammar_cache,
         "trainer.max_epochs=6",
         "optimizer.lr=0.3",
+        "initialization.deviation=0.1",
         "trainer.gradient_clip_val=null",
         f"callbacks.checkpoint.monitor={monitor}",
         f"callbacks.checkpoint.mode={mode}",
@@ -179,18 +181,64 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not(tmp_path: Path, g
     assert one["data_fingerprint"] == other["data_fingerprint"]
 
 
-def test_what_is_logged_is_of_its_own_update(tmp_path: Path, grammar_cache: str) -> None:
-    """Every other update is logged, and the last, whichever it is: with its own loss and cost."""
+def test_a_point_of_the_training_curve_is_the_mean_of_a_token_since_the_last_point(
+    tmp_path: Path, grammar_cache: str, interrupts: None
+) -> None:
+    """Every other update is logged, and the last, whichever it is; a run that stops between two points is no exception.
+
+    Batches have unequal numbers of tokens, so that a mean over batches would be another number.
+    """
     options = (grammar_cache, "trainer.max_epochs=3", "trainer.max_steps=5", "label_smoothing=0.1")
     run(tmp_path / "each", *options)
-    run(tmp_path / "some", *options, "trainer.log_every_n_steps=2")
-    names = ("train/loss", "cost/target_tokens")
-    each, some = (
-        {row["step"]: [row[name] for name in names] for row in metrics(tmp_path / kind) if row["train/loss"]}
-        for kind in ("each", "some")
-    )
-    assert list(each) == ["0", "1", "2", "3", "4"]
-    assert some == {step: each[step] for step in ("1", "3", "4")}
+    some = (*options, "trainer.log_every_n_steps=2", "callbacks.last.minutes=0")
+    run(tmp_path / "some", *some)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", *some, "+callbacks.interrupt={_target_: running.Interrupt, update: 1}")
+    run(tmp_path / "parts", *some)
+
+    each = {int(row["step"]): row for row in metrics(tmp_path / "each") if row["train/loss"]}
+    assert list(each) == [0, 1, 2, 3, 4]
+    seen = [0.0, *(float(each[step]["cost/target_tokens"]) for step in each)]
+    tokens = [after - before for before, after in pairwise(seen)]
+    assert len(set(tokens)) > 2
+    nats = [tokens[step] * float(each[step]["train/loss"]) for step in each]
+    for kind in ("some", "parts"):
+        points = {int(row["step"]): float(row["train/loss"]) for row in metrics(tmp_path / kind) if row["train/loss"]}
+        expected = {1: (0, 1), 3: (2, 3), 4: (4,)}
+        assert points == {
+            last: pytest.approx(sum(nats[i] for i in steps) / sum(tokens[i] for i in steps), rel=1e-5)
+            for last, steps in expected.items()
+        }, kind
+
+
+def test_rate_and_gradient_are_those_of_the_update(tmp_path: Path, grammar_cache: str) -> None:
+    """With plain gradient descent, an unclipped step is rate times gradient."""
+    options = (grammar_cache, "optimizer=sgd", "optimizer.lr=0.25", "scheduler.start=0.5", "trainer.max_steps=1")
+    first = first_weights(tmp_path, *options)
+    run(tmp_path / "run", *options, "trainer.gradient_clip_val=null")
+    (row,) = [row for row in metrics(tmp_path / "run") if row["train/gradient_norm"]]
+    last = RunDirectory(tmp_path / "run").checkpoint()["state_dict"]
+    step = torch.cat([(last[key] - first[key]).double().flatten() for key in first]).norm()
+    assert float(row["train/learning_rate"]) == 0.25
+    assert float(step) == pytest.approx(0.25 * float(row["train/gradient_norm"]), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["trainer.max_epochs=10"], list(range(2, 30, 3))),
+        (["trainer.max_steps=23", "trainer.max_epochs=-1"], [*range(1, 22, 2), 22]),
+        (["trainer.max_epochs=1"], [0, 1, 2]),
+        (["trainer.max_epochs=20", "trainer.limit_train_batches=2"], list(range(3, 40, 4))),
+        (["trainer.max_epochs=20", "trainer.accumulate_grad_batches=2"], list(range(2, 40, 3))),
+    ],
+    ids=lambda value: " ".join(map(str, value)),
+)
+def test_a_training_is_validated_about_ten_times_and_at_its_end(
+    tmp_path: Path, grammar_cache: str, options: list[str], expected: list[int]
+) -> None:
+    run(tmp_path, grammar_cache, "trainer.check_val_every_n_epoch=null", *options)
+    assert [int(row["step"]) for row in metrics(tmp_path) if row["validation/bleu"]] == expected
 
 
 @pytest.fixture

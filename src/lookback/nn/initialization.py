@@ -1,4 +1,4 @@
-"""First values of the weights, after Bahdanau et al. 2015 (App. B.1)."""
+"""First values of the weights: by the width of each layer, or as Bahdanau et al. 2015 (App. B.1) draw them."""
 
 import torch
 from torch import nn
@@ -7,21 +7,27 @@ from lookback.nn.attention import AdditiveAttention
 from lookback.nn.recurrence import Recurrence
 
 
-def initialize(model: nn.Module, deviation: float = 0.1, attention_deviation: float = 0.01) -> None:
+def initialize(model: nn.Module, deviation: float | None = None, attention_deviation: float | None = None) -> None:
     """Set every parameter of ``model`` from the torch seed.
 
-    Recurrent matrices are orthogonal, one a gate; the additive attention's two matrices are normal with
-    ``attention_deviation`` and its v is 0, so that attention starts even over the source; every other matrix is normal
-    with ``deviation``; biases are 0. The paper's deviations, 0.01 and 0.001, are for layers of 1000 units; at the sizes
-    of a teaching model they leave the first layers nearly silent, and training takes several times the updates.
+    Biases are 0, and recurrent matrices are orthogonal, one a gate. Every other matrix is normal. Its deviation is
+    1/√inputs (LeCun et al. 1998, "Efficient BackProp", § 4.6), so that a sum over a layer's inputs is as large as one
+    of them, whatever the width; an embedding's rows have length 1 on average. So every scorer tells source positions
+    apart from the first update on.
+
+    deviation: in place of 1/√inputs. Bahdanau et al. take 0.01, for layers of 1000 units.
+    attention_deviation: the same for the two matrices of the additive attention, whose v then is 0: attention starts
+        even over the source, and learns to look hundreds of updates later. Bahdanau et al. take 0.001.
+
+    Raises ValueError for a negative deviation.
     """
     for name, value in (("deviation", deviation), ("attention_deviation", attention_deviation)):
-        if value < 0:
-            raise ValueError(f"{name}={value}: expected 0 or more")
+        if value is not None and value < 0:
+            raise ValueError(f"{name}={value}: expected 0 or more, or null for 1/√inputs")
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
-                nn.init.normal_(parameter, std=deviation)
+                nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5 if deviation is None else deviation)
             else:
                 nn.init.zeros_(parameter)
         for module in model.modules():
@@ -29,7 +35,7 @@ def initialize(model: nn.Module, deviation: float = 0.1, attention_deviation: fl
                 _, recurrent, _, _ = module.network.all_weights[0]
                 for gate in recurrent.split(module.hidden_size):
                     nn.init.orthogonal_(gate)
-            elif isinstance(module, AdditiveAttention):
+            elif isinstance(module, AdditiveAttention) and attention_deviation is not None:
                 nn.init.normal_(module.from_query.weight, std=attention_deviation)
                 nn.init.normal_(module.from_memory.weight, std=attention_deviation)
                 nn.init.zeros_(module.energy.weight)

@@ -34,6 +34,8 @@ class Logged(NamedTuple):
 
 MEASURES = {
     "train_loss": Logged("train/loss", "Training loss", ".3f"),
+    "gradient_norm": Logged("train/gradient_norm", "Gradient norm, before clipping", ".2f", logarithmic=True),
+    "learning_rate": Logged("train/learning_rate", "Learning rate", ".2g"),
     "validation_loss": Logged("validation/loss", "Validation loss", ".3f"),
     "perplexity": Logged("validation/perplexity", "Validation perplexity", ".3f", logarithmic=True),
     "bleu": Logged("validation/bleu", "Validation BLEU", ".1f"),

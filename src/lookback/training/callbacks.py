@@ -11,12 +11,12 @@ from lookback.data import Batch
 
 
 class LastValidation(Callback):
-    """Lets a training that ``max_steps`` ends inside an epoch end with a validation, as any other does."""
+    """Lets every training end with a validation, also where its last update is none of those that one is due at."""
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        if 0 <= trainer.max_steps <= trainer.global_step:
+        if trainer.global_step >= trainer.estimated_stepping_batches:
             trainer.should_stop = True
 
 

@@ -1,4 +1,4 @@
-"""BLEU as a torchmetrics metric: sums of sacrebleu's own counts, so that it adds up over batches and over ranks."""
+"""What is measured in training as torchmetrics metrics: sums, so that they add up over batches and over ranks."""
 
 from collections.abc import Sequence
 
@@ -30,3 +30,31 @@ class CorpusBleu(Metric):
 
     def compute(self) -> Tensor:
         return torch.tensor(float(bleu(self.statistics.cpu().numpy())))
+
+
+class TokenMean(Metric):
+    """The mean loss of a token, in nats, of all batches since the last reset: Σ nats / Σ tokens.
+
+    Batches hold sentences of like length, so a mean over batches would weigh the words of short sentences more. A loss
+    that is no number makes the mean none. NaN, too, before any token.
+    """
+
+    full_state_update = False
+    nats: Tensor
+    tokens: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("nats", torch.zeros(()), dist_reduce_fx="sum")
+        self.add_state("tokens", torch.zeros((), dtype=torch.long), dist_reduce_fx="sum")
+
+    def update(self, nats: Tensor | float, tokens: int) -> None:
+        self.nats += nats
+        self.tokens += tokens
+
+    def compute(self) -> Tensor:
+        return self.nats / self.tokens
+
+    def sums(self) -> tuple[float, int]:
+        """What ``update`` takes to be here again."""
+        return float(self.nats), int(self.tokens)

@@ -11,7 +11,6 @@ from lightning.pytorch.utilities.enums import GradClipAlgorithmType
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torchmetrics import MeanMetric
 
 from lookback.data import Batch, Tokenizer, TranslationData
 from lookback.data.words import words
@@ -20,7 +19,7 @@ from lookback.evaluation.predictions import Prediction
 from lookback.nn import Seq2Seq, TokenLoss
 from lookback.search import GreedySearch, Search
 from lookback.training.attention_quality import AttentionQuality, gold_of
-from lookback.training.metrics import CorpusBleu
+from lookback.training.metrics import CorpusBleu, TokenMean
 from lookback.training.word_weights import WordWeights
 from lookback.training.writing import Writer
 
@@ -45,7 +44,9 @@ class TranslationModule(lightning.LightningModule):
         ``trainer.accumulate_grad_batches`` the loss is the mean of the batches' own. What is logged is always a token's.
     config: the whole resolved configuration, plain containers; it travels in every checkpoint, under ``config``.
 
-    Logs train/loss, validation/loss (nats a target token), validation/perplexity and validation/bleu.
+    Logs train/loss (nats a target token, unsmoothed, the mean over all tokens since it was last logged),
+    train/learning_rate and train/gradient_norm (of one update, before clipping), validation/loss (nats a target token),
+    validation/perplexity and validation/bleu.
     """
 
     def __init__(
@@ -83,10 +84,10 @@ class TranslationModule(lightning.LightningModule):
         self.normalize = normalize
         self.config = config
         self.validation_search = GreedySearch(search.rule.limit_factor, search.rule.limit_extra)
-        # a loss that is no number is reported as such, not left out
-        self.validation_loss = MeanMetric(nan_strategy="disable")
+        self.train_loss = TokenMean()
+        self.validation_loss = TokenMean()
         self.validation_bleu = CorpusBleu(bleu_tokenize)
-        self.test_loss = MeanMetric()
+        self.test_loss = TokenMean()
         self.predictions: dict[int, Prediction] = {}
         self.attention_quality = AttentionQuality()
 
@@ -107,26 +108,30 @@ class TranslationModule(lightning.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
+        checkpoint["train_loss"] = self.train_loss.sums()  # a point of the curve may lie on both sides of a stop
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        if "train_loss" in checkpoint:  # not in those of earlier versions
+            self.train_loss.update(*checkpoint["train_loss"])
 
     def on_train_batch_start(self, batch: Batch, batch_index: int) -> None:
         # dropout depends on the seed and the batch's number alone, so that a resumed run repeats an uninterrupted one
         torch.manual_seed(self.config["seed"] * 1_000_003 + self.trainer.fit_loop.total_batch_idx)
 
     def training_step(self, batch: Batch, batch_index: int) -> dict[str, Any]:
-        """``loss``, which is minimised; ``unsmoothed``, nats a target token; ``tokens``, end marks among them."""
+        """``loss``, what the optimizer gets; ``nll``, the batch's unsmoothed nats; ``tokens``: of how many words."""
         result = self._loss(batch, self.label_smoothing)
-        return {
-            "loss": result.loss / (result.tokens if self.normalize == "tokens" else len(batch)),
-            "unsmoothed": result.nll / result.tokens,
-            "tokens": result.tokens,
-        }
+        loss = result.loss / (result.tokens if self.normalize == "tokens" else len(batch))
+        return {"loss": loss, "nll": result.nll, "tokens": result.tokens}
 
     def _loss(self, batch: Batch, smoothing: float = 0.0) -> TokenLoss:
         return self.model(batch.source, batch.source_length, batch.target, smoothing, batch.target_tokens)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_index: int) -> None:
+        self.train_loss.update(outputs["nll"].detach(), outputs["tokens"])
         if is_logged(self.trainer):
-            self.log("train/loss", outputs["unsmoothed"], on_step=True, on_epoch=False)
+            self.log("train/loss", self.train_loss.compute(), on_step=True, on_epoch=False)
+            self.train_loss.reset()
 
     def configure_gradient_clipping(
         self,
@@ -134,6 +139,12 @@ class TranslationModule(lightning.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
+        if is_logged(self.trainer):
+            gradients = [weight.grad for weight in self.model.parameters() if weight.grad is not None]
+            self.log("train/gradient_norm", torch.nn.utils.get_total_norm(gradients), on_step=True, on_epoch=False)
+            # a tensor on the host: Lightning would put a number on the device, and wait until it is there
+            rate = torch.tensor(float(optimizer.param_groups[0]["lr"]))
+            self.log("train/learning_rate", rate, on_step=True, on_epoch=False)
         plugin = self.trainer.precision_plugin
         if plugin.precision == "bf16-mixed" and gradient_clip_val:
             # Lightning refuses to clip for a fused optimizer in mixed precision, but only float16 scales its gradients
@@ -149,7 +160,7 @@ class TranslationModule(lightning.LightningModule):
 
     def _validate(self, batch: Batch) -> None:
         result = self._loss(batch)
-        self.validation_loss.update(result.nll / result.tokens, weight=result.tokens)
+        self.validation_loss.update(result.nll, result.tokens)
         sample = batch.ids < self.validation_sentences
         if sample.any():
             found = self.validation_search(self.model, batch.source[sample], batch.source_length[sample])
@@ -185,7 +196,7 @@ class TranslationModule(lightning.LightningModule):
 
     def test_step(self, batch: Batch, batch_index: int) -> None:
         result = self._loss(batch)
-        self.test_loss.update(result.nll / result.tokens, weight=result.tokens)
+        self.test_loss.update(result.nll, result.tokens)
         texts = data_of(self.trainer).texts("test")
         rows = [texts[i] for i in batch.ids.tolist()]
         found = self.search(self.model, batch.source, batch.source_length)

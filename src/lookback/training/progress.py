@@ -42,7 +42,7 @@ class TrainingBar(RichProgressBar):
 
 
 class TrainingLines(Callback):
-    """A line every ``every_seconds``, and one a validation."""
+    """A line every ``every_seconds``, with the mean loss of a token since the last one, and one a validation."""
 
     def __init__(self, cost: Cost, every_seconds: float = LINE_EVERY) -> None:
         self.cost = cost
@@ -50,6 +50,8 @@ class TrainingLines(Callback):
         self._started = 0.0
         self._first_update = 0
         self._last_line = 0.0
+        self._nats: Any = 0.0  # a tensor, on the device, from the first batch on
+        self._tokens = 0
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._started = self._last_line = time.perf_counter()
@@ -60,15 +62,18 @@ class TrainingLines(Callback):
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         now = time.perf_counter()
+        self._nats = self._nats + outputs["nll"].detach()
+        self._tokens += outputs["tokens"]
         if now - self._last_line < self.every_seconds:
             return
         self._last_line = now
+        loss, self._nats, self._tokens = float(self._nats) / self._tokens, 0.0, 0
         total = int(trainer.estimated_stepping_batches)
         done = trainer.global_step - self._first_update
         left = (total - trainer.global_step) * (now - self._started) / max(done, 1)
         _say(
             f"epoch {trainer.current_epoch + 1}  update {trainer.global_step:,}/{total:,}  "
-            f"train loss {float(outputs['unsmoothed']):.3f}  {line(self.cost.rates())}  {_minutes(left)} left"
+            f"train loss {loss:.3f}  {line(self.cost.rates())}  {_minutes(left)} left"
         )
 
     def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:

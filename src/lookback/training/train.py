@@ -1,5 +1,6 @@
 """One run: read, train, test, and leave a run directory."""
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ from lookback.training.quiet import quiet
 from lookback.training.run_directory import RunDirectory
 from lookback.training.test import print_results, test
 from lookback.training.tracking import finish, log_test
+
+VALIDATIONS = 10
+"""How often a training is validated where its config does not say"""
 
 
 def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
@@ -79,7 +83,7 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
     loggers = [metrics, *([instantiate(config.logger)] if config.logger else [])]
     trainer = instantiate(
         config.trainer,
-        **(_for_a_stream(config) if data.streams else {}),
+        **(_for_a_stream(config) if data.streams else _validations(config, len(data.train_dataloader()))),
         default_root_dir=str(run.path),
         logger=loggers,
         enable_progress_bar=in_terminal(),
@@ -174,12 +178,26 @@ def _for_a_stream(config: DictConfig) -> dict[str, Any]:
         )
     interval = settings.val_check_interval
     if interval is None:
-        interval = max(1, settings.max_steps * settings.accumulate_grad_batches // 10)
+        interval = max(1, settings.max_steps * settings.accumulate_grad_batches // VALIDATIONS)
     if not isinstance(interval, int) or interval < 1:
         raise InputError(
             f"trainer.val_check_interval={interval}: expected a number of batches, as the data is a stream"
         )
     return {"max_epochs": -1, "check_val_every_n_epoch": None, "val_check_interval": interval}
+
+
+def _validations(config: DictConfig, batches: int) -> dict[str, Any]:
+    """The trainer's settings of when to validate: ten times, unless they say so; ``batches`` are of an epoch."""
+    settings = config.trainer
+    if settings.check_val_every_n_epoch is not None or settings.val_check_interval is not None:
+        return {}
+    limit = settings.limit_train_batches
+    an_epoch = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
+    epochs = math.inf if settings.max_epochs in (None, -1) else settings.max_epochs
+    steps = math.inf if settings.max_steps == -1 else settings.max_steps * settings.accumulate_grad_batches
+    total = min(epochs * an_epoch, steps)
+    # where no end is set, the module says so
+    return {} if math.isinf(total) else {"val_check_interval": max(1, round(total / VALIDATIONS))}
 
 
 def training_data(data: TranslationData) -> dict[str, Any]:
