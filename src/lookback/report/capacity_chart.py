@@ -138,4 +138,5 @@ def _description(capacity: Capacity) -> str:
     """The chart for those who do not see it."""
     held = [f"{size.numbers} numbers {size.words:.1f} words" for size in capacity.held if size.words is not None]
     found = f"BLEU {THRESHOLD:.0f} is kept up to: {'; '.join(held)}. " if held else ""
-    return f"Heat map of BLEU by source length and numbers in the vector. {found}{_fit(capacity).capitalize()}."
+    fit = _fit(capacity)
+    return f"Heat map of BLEU by source length and numbers in the vector. {found}{fit[0].upper()}{fit[1:]}."
