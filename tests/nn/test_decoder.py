@@ -15,8 +15,8 @@ from lookback.nn import (
     Seq2Seq,
 )
 from lookback.nn.recurrence import CELLS
-from lookback.symbols import BOS
-from plain import Array, array, gru_step, lstm_step, softmax
+from lookback.symbols import BOS, EOS
+from plain import Array, array, cell_step, gru_step, lstm_step, softmax
 from toy import ATTENTIONS, Architecture, decoders, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]
@@ -82,6 +82,50 @@ def test_rnnencdec_is_rnnsearch_with_the_final_states_for_every_context(b: int):
         np.testing.assert_allclose(weights[i], np.full(len(states), 1 / len(states)), rtol=0, atol=1e-10)
         np.testing.assert_allclose(vectors[i], maxout(decoder, s, y, c), rtol=0, atol=1e-10)
         s = gru_step(decoder.layers[0].network, np.concatenate([y, c]), s)
+
+
+def read(model: Seq2Seq, words: list[int]) -> Array:
+    """The encoder's state after these words, in this order, of its one layer and direction: h, or [h; c]."""
+    ((recurrence,),) = model.encoder.layers
+    state = np.zeros(recurrence.state_size)
+    for word in words:
+        state = cell_step(recurrence.network, array(model.encoder.embedding.weight)[word], state)
+    return state
+
+
+@pytest.mark.parametrize("b", range(3))
+def test_cho2014_knows_of_the_source_what_a_forward_encoder_ends_with(b: int):
+    """Bahdanau et al. 2015, App. A.2.2: c = h→_S at the true length, in every step, every readout and s_0."""
+    model = Architecture(FixedContext, direction="forward").build()
+    decoder, _, final, words, vectors, _ = unrolled(model, b)
+    c = read(model, [*SOURCES[b], EOS])
+    np.testing.assert_allclose(final, [c], rtol=0, atol=1e-10)
+    s = np.tanh(array(decoder.initial.weight) @ c + array(decoder.initial.bias))
+    for i, word in enumerate(words):
+        y = array(decoder.embedding.weight)[word]
+        np.testing.assert_allclose(vectors[i], maxout(decoder, s, y, c), rtol=0, atol=1e-10)
+        s = gru_step(decoder.layers[0].network, np.concatenate([y, c]), s)
+
+
+@pytest.mark.parametrize("b", range(3))
+def test_sutskever2014_knows_of_the_source_its_first_state_alone(b: int):
+    """LSTMs; x_S … x_1 is read, what is left makes s_0; then a language model, whose readout sees no context."""
+    architecture = Architecture(
+        FixedContext, "lstm", "backward", query="current", context_to=("init",), readout="linear"
+    )
+    model = architecture.build()
+    decoder, _, final, words, vectors, _ = unrolled(model, b)
+    left, _ = np.split(read(model, [EOS, *reversed(SOURCES[b])]), 2)
+    np.testing.assert_allclose(final, [left], rtol=0, atol=1e-10)
+    h, c = np.split(np.tanh(array(decoder.initial.weight) @ left + array(decoder.initial.bias)), 2)
+    readout = decoder.readout
+    assert readout.from_context is None
+    for i, word in enumerate(words):
+        y = array(decoder.embedding.weight)[word]
+        h, c = lstm_step(decoder.layers[0].network, y, h, c)
+        vector = array(readout.from_query.weight) @ h + array(readout.from_query.bias)
+        vector = vector + array(readout.from_embedding.weight) @ y
+        np.testing.assert_allclose(vectors[i], vector, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize(("b", "attention"), list(product(range(3), [GeneralAttention, DotAttention])))

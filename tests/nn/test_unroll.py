@@ -95,6 +95,46 @@ class _OneInTwo(torch.nn.Dropout):
         return input * (torch.arange(input.shape[-1]) % 2 == 0) * 2
 
 
+def test_with_the_same_masks_dropout_and_input_feeding_give_the_plain_numbers():
+    built = decoder(Architecture(AdditiveAttention, query="current", input_feeding=True, readout="attentional"), 0.5)
+    words, memory = torch.randint(11, (3, 4)), memory_of([3, 1, 2])
+    masks = {size: 2.0 * torch.randint(2, (3, 4, size)) for size in (4, 6)}  # of the embeddings, of the readout
+    found = []
+    for fast in (True, False):
+        built.dropout = _Given(masks)
+        found.append(values_and_gradients(built, words, memory, fast))
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+class _Given(torch.nn.Dropout):
+    """Drops by masks (batch, time, size) that are given for each size, all steps at once or one after the other."""
+
+    def __init__(self, masks: dict[int, torch.Tensor]) -> None:
+        super().__init__(0.5)
+        self.masks = masks
+        self.step = 0
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        mask = self.masks[input.shape[-1]]
+        if input.shape[1] == 1:
+            mask = mask[:, self.step : self.step + 1]
+            self.step += 1
+        return input * mask
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+def test_only_input_feeding_draws_the_masks_of_a_seed_in_another_order(feeding: bool):
+    querying = ("current", "attentional") if feeding else ("previous", "maxout")
+    architecture = Architecture(GeneralAttention, query=querying[0], input_feeding=feeding, readout=querying[1])
+    built, words, memory = decoder(architecture, 0.5), torch.randint(11, (3, 4)), memory_of([3, 1, 2])
+    found = []
+    for fast in (True, False):
+        torch.manual_seed(7)
+        found.append(values_and_gradients(built, words, memory, fast)[0])
+    assert torch.allclose(*found, rtol=0, atol=1e-12) is not feeding
+
+
 def test_only_what_is_used_needs_a_gradient():
     built = decoder(Architecture(AdditiveAttention))
     words, memory = torch.randint(11, (2, 3)), memory_of([3, 2])

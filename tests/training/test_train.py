@@ -491,6 +491,7 @@ def test_another_text_does_not_go_on(tmp_path: Path) -> None:
         ("trainer.val_check_interval=0.5", r"trainer\.val_check_interval=0\.5: expected a number of batches"),
         ("decoder.embedding_size=10", r"encoder\.embedding_size=8 and decoder\.embedding_size=10"),
         ("label_smoothing=-1", r"label_smoothing=-1: expected"),
+        ("loss.normalize=sentence", r"^loss\.normalize=sentence: expected one of tokens, sentences$"),
         ("search.beam_size=0", r"search: beam_size=0"),
     ],
 )

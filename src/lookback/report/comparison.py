@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lookback.errors import InputError
+from lookback.report.capacity_chart import capacity_chart
 from lookback.report.charts import save_chart
 from lookback.report.difference_chart import difference_chart
 from lookback.report.difference_table import arm_rows, arm_table, difference_rows, difference_tables
@@ -24,7 +25,7 @@ from lookback.report.tuning import tuned, tuned_in_words, tuned_rows
 CSV = "comparison.csv"
 PAGE = "report.html"
 ARMS, DIFFERENCES, TUNING = "attentions.csv", "differences.csv", "tuning.csv"
-CURVE, DIFFERENCE = "length_curve", "length_difference"
+CURVE, DIFFERENCE, CAPACITY = "length_curve", "length_difference", "capacity"
 
 
 def compare(
@@ -34,9 +35,10 @@ def compare(
 
     Into `out` go comparison.csv, a row a run; attentions.csv, a row an attention, with intervals; differences.csv, a
     row an attention and bucket; tuning.csv, a row an attention and learning rate, where there are several;
-    length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; and report.html, the page. What needs the counts
-    in a run's segments.npz is left out without them. An `out` that ends in .html is the page's own path, and nothing
-    else is written.
+    length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; capacity.{the same}, where runs of one attention
+    differ in encoder.hidden_size alone, in three or more values; and report.html, the page. What needs the counts in a
+    run's segments.npz is left out without them. An `out` that ends in .html is the page's own path, and nothing else is
+    written.
 
     Runs with different BLEU signatures or test sets are never compared: each such group has its own tables and its own
     charts (length_curve-1, length_curve-2, …). Runs without scores are listed with their status and reason.
@@ -102,6 +104,8 @@ def _write_files(out: Path, groups: Sequence[Group]) -> list[Path]:
         if group.evidence.contrasts:
             chart = difference_chart(group.evidence.contrasts, group.runs)
             paths += save_chart(chart, out, f"{DIFFERENCE}{place}")
+        if group.capacity is not None:
+            paths += save_chart(capacity_chart(group.capacity), out, f"{CAPACITY}{place}")
     for path in older - set(paths):
         path.unlink()
     return paths
@@ -151,6 +155,6 @@ def _older_files(out: Path, groups: Sequence[Group]) -> set[Path]:
         older = {row.get("run") or "" for row in csv.DictReader(file)}
     if others := sorted(older - {row["run"] for group in groups for row in group.rows}):
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
-    charts = {path for name in (CURVE, DIFFERENCE) for path in out.glob(f"{name}*")}
+    charts = {path for name in (CURVE, DIFFERENCE, CAPACITY) for path in out.glob(f"{name}*")}
     tables_beside = {path for name in (ARMS, DIFFERENCES, TUNING) for path in out.glob(name)}
     return {path for path in charts if path.name.endswith((".vl.json", ".svg", ".pdf", ".png"))} | tables_beside

@@ -22,6 +22,24 @@ def differing(runs: Sequence[Run]) -> list[str]:
     ]
 
 
+def naming(runs: Sequence[Run]) -> list[str]:
+    """The keys of `differing` that arms need in their names: those in which a recipe departs from the others do not.
+
+    What a recipe sets is told by its own name (`named_by_recipe`); within its runs it counts like any other setting.
+    """
+    kinds: dict[str, list[Run]] = {}
+    for run in runs:
+        kinds.setdefault(run.attention if named_by_recipe(run) else "", []).append(run)
+    needed = {key for of in kinds.values() for key in differing(of)}
+    return [key for key in differing(runs) if key in needed]
+
+
+def named_by_recipe(run: Run) -> bool:
+    """Whether its config names the arm itself, as `experiment=cho2014` does, and not after the chosen attention."""
+    name = run.settings.get("names.attention")
+    return isinstance(name, str) and "${" not in name
+
+
 def query_states(runs: Sequence[Run]) -> dict[str, Any]:
     """`decoder.query` of each attention where that differs too (Bahdanau: previous, Luong: current), else nothing."""
     queries = {run.attention: value(run, "decoder.query") for run in runs}
@@ -33,8 +51,16 @@ def value(run: Run, key: str) -> Any:
     return run.settings.get(key)
 
 
+def settings_but(run: Run, *keys: str) -> list[tuple[str, str]]:
+    """The run's settings that a number may depend on, in the order of their keys, without `keys`."""
+    kept = (key for key in sorted(run.settings) if not key.startswith(_NO_NUMBER_DEPENDS_ON) and key not in keys)
+    return [(key, str(run.settings[key])) for key in kept]
+
+
 def arm(run: Run, keys: Sequence[str]) -> str:
-    """What is compared: the attention's name and the other differences. The runs of one arm differ in seed alone."""
+    """What is compared: the attention's or recipe's name, and what else differs (`naming`). The runs of one arm differ in
+    seed alone.
+    """
     short = [key.rpartition(".")[2] for key in keys]
     names = [name if short.count(name) == 1 else key for key, name in zip(keys, short, strict=True)]
     return ", ".join([run.attention, *(f"{name}={value(run, key)}" for key, name in zip(keys, names, strict=True))])
@@ -42,7 +68,7 @@ def arm(run: Run, keys: Sequence[str]) -> str:
 
 def arms(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """The runs by their `arm`: `none` first, then by name; the runs of an arm in the order of their seeds."""
-    keys = differing(runs)
+    keys = naming(runs)
     found: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.attention != "none", arm(run, keys), run.seed or 0)):
         found.setdefault(arm(run, keys), []).append(run)

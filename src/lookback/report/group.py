@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookback.evaluation import FEW
+from lookback.report.capacity import Capacity, capacity
 from lookback.report.contrasts import CountedRuns, Evidence
 from lookback.report.differences import differing, query_states, value
 from lookback.report.runs import Run
@@ -24,6 +25,8 @@ class Group:
     """What their sentences say of any measure, against any baseline"""
     evidence: Evidence
     """What they say of BLEU, against the baseline"""
+    capacity: Capacity | None
+    """How many words fit in how many numbers; None where the runs do not differ in that"""
     notes: Sequence[str]
     """Warnings"""
 
@@ -44,7 +47,7 @@ def grouped(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list
         counted = CountedRuns(members)
         about = counted.evidence(baseline)
         notes = [*_warnings([run for run in members if run.results]), *about.notes]
-        groups.append(Group(number, members, rows(members, number, out), counted, about, notes))
+        groups.append(Group(number, members, rows(members, number, out), counted, about, capacity(members), notes))
     return groups
 
 

@@ -68,7 +68,7 @@ def read_run(directory: Path | str) -> Run:
     status, reason = _status(directory / "status.json")
     path = directory / "test" / "results.json"
     results = read_results(path) if path.exists() else None
-    attention = results["attention"] if results else _chosen_attention(directory / ".hydra" / "hydra.yaml")
+    attention = results["attention"] if results else _name(config, directory)
     seed = results["seed"] if results else config.get("seed")
     return Run(directory, attention, seed if isinstance(seed, int) else None, status, reason, results, config)
 
@@ -123,6 +123,15 @@ def _status(path: Path) -> tuple[str, str | None]:
     if not isinstance(record, dict) or record.get("status") not in STATUSES:
         raise InputError(f"{path}: expected a JSON object whose status is one of {', '.join(STATUSES)}")
     return record["status"], record.get("reason")
+
+
+def _name(config: Mapping[str, Any], directory: Path) -> str:
+    """The arm's name: what a recipe calls it, else the attention that was typed."""
+    names = config.get("names")
+    name = names.get("attention") if isinstance(names, Mapping) else None
+    if isinstance(name, str) and "${" not in name:
+        return name
+    return _chosen_attention(directory / ".hydra" / "hydra.yaml")
 
 
 def _chosen_attention(path: Path) -> str:

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lookback.evaluation import COST, atomic_write, label
-from lookback.report.differences import arm, differing, value
+from lookback.report.differences import arm, differing, naming, value
 from lookback.report.runs import Run
 
 Row = dict[str, Any]
@@ -24,7 +24,7 @@ _STATUS_STYLE = {"finished": "green", "failed": "bold red"}
 
 def ranked(runs: Sequence[Run]) -> list[Run]:
     """The runs in the order of a table: best arm first (mean BLEU over its seeds), then by seed; unscored runs last."""
-    keys = differing(runs)
+    keys = naming(runs)
     arms: dict[str, list[float]] = {}
     for run in runs:
         if run.bleu is not None:
@@ -44,7 +44,8 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
     `group` numbers the test set and signature that the runs share; `run` is the run's directory as seen from `out`.
     """
     runs = ranked(runs)
-    keys = differing(runs)
+    keys = naming(runs)
+    others = [key for key in differing(runs) if key not in keys]
     buckets = _buckets(runs)
     return [
         {
@@ -62,6 +63,7 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
             "status": run.status,
             "reason": run.reason,
             **{key: (run.results or {}).get(key) for key in ("data", "signature", "data_fingerprint")},
+            **{key: value(run, key) for key in others},  # what a recipe sets: in the file, not in the terminal's tables
         }
         for run in runs
     ]

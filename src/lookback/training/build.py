@@ -84,6 +84,7 @@ def build_module(
             bleu_tokenize=bleu_tokenize,
             validation_sentences=config.validation_sentences,
             label_smoothing=config.label_smoothing,
+            normalize=config.loss.normalize if "loss" in config else "tokens",  # checkpoints of before have no such key
             config=plain(config),
         )
 

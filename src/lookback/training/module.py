@@ -25,6 +25,10 @@ from lookback.training.word_weights import WordWeights
 from lookback.training.writing import Writer
 
 
+NORMALIZATIONS = ("tokens", "sentences")
+"""What the training loss is a mean over."""
+
+
 class TranslationModule(lightning.LightningModule):
     """Trains a ``Seq2Seq`` on token cross-entropy, validates by perplexity and by BLEU of a fixed sample, and tests.
 
@@ -35,6 +39,10 @@ class TranslationModule(lightning.LightningModule):
     dictionary: for unknown words of the test set's translations, as ``Writer`` has it; validation keeps them.
     bleu_tokenize: sacrebleu's tokenizer for this corpus.
     label_smoothing: ε of the training loss; perplexity is always of the unsmoothed one.
+    normalize: what a batch's training loss is a mean over: its target ``tokens``, or its ``sentences``, each the sum over
+        its tokens, as in the papers (Bahdanau et al. 2015, § 2.1; Luong et al. 2015, eq. 4). Batches hold sentences of
+        about one length: a mean over tokens gives a token of a short sentence the weight of several of a long one. With
+        ``trainer.accumulate_grad_batches`` the loss is the mean of the batches' own. What is logged is always a token's.
     config: the whole resolved configuration, plain containers; it travels in every checkpoint, under ``config``.
 
     Logs train/loss (nats a target token, unsmoothed, the mean over all tokens since it was last logged),
@@ -54,11 +62,14 @@ class TranslationModule(lightning.LightningModule):
         bleu_tokenize: str,
         validation_sentences: int,
         label_smoothing: float,
+        normalize: str,
         config: dict[str, Any],
     ) -> None:
         super().__init__()
         if not 0 <= label_smoothing < 1:
             raise ValueError(f"label_smoothing={label_smoothing}: expected 0 up to 1")
+        if normalize not in NORMALIZATIONS:
+            raise ValueError(f"loss.normalize={normalize}: expected one of {', '.join(NORMALIZATIONS)}")
         if validation_sentences < 1:
             raise ValueError(f"validation_sentences={validation_sentences}: expected 1 or more")
         self.model = model
@@ -71,6 +82,7 @@ class TranslationModule(lightning.LightningModule):
         self.word_weights = WordWeights(model, source_tokenizer, target_tokenizer)
         self.validation_sentences = validation_sentences
         self.label_smoothing = label_smoothing
+        self.normalize = normalize
         self.config = config
         self.validation_search = GreedySearch(search.rule.limit_factor, search.rule.limit_extra)
         self.train_loss = TokenMean()
@@ -108,7 +120,8 @@ class TranslationModule(lightning.LightningModule):
         result = self._loss(batch, self.label_smoothing)
         self.train_loss.update(result.nll.detach(), result.tokens)
         self._end_point()  # here: callbacks save checkpoints before `on_train_batch_end`, without the point's tokens
-        return {"loss": result.loss / result.tokens, "nll": result.nll, "tokens": result.tokens}
+        loss = result.loss / (result.tokens if self.normalize == "tokens" else len(batch))
+        return {"loss": loss, "nll": result.nll, "tokens": result.tokens}
 
     def _end_point(self) -> None:
         """Close a point of the training curve where this batch ends an update that is logged."""

@@ -12,6 +12,7 @@ from lookback.evaluation import MEASURES, label
 from lookback.report.buckets import Buckets
 from lookback.report.budget_chart import budget_charts
 from lookback.report.budgets import scored_at_budgets
+from lookback.report.capacity_chart import capacity_chart
 from lookback.report.contrasts import ArmRecall, Evidence
 from lookback.report.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
 from lookback.report.difference_chart import difference_chart
@@ -81,6 +82,7 @@ def figures(group: Group) -> dict[str, Figure | None]:
             "length": _length(group),
             "difference": _difference(group),
             "recall": _recall(group),
+            "capacity": _capacity(group),
             "learning": _learning(group),
             "budgets": _budgets(group),
             "diagnostics": _diagnostics(group),
@@ -128,6 +130,13 @@ def _recall(group: Group) -> Figure | None:
     options = {bucket_key(part): bucket_name(part) for part in shown}
     variants = {key: _variant(recall_chart(group.scored, found, key), *_recall_table(found, key)) for key in options}
     return Figure("recall", [Choice("words", "Source words", options)], variants)
+
+
+def _capacity(group: Group) -> Figure | None:
+    if group.capacity is None:
+        return None
+    variant = _variant(capacity_chart(group.capacity), *group.capacity.table())
+    return Figure("capacity", [Choice("measure", "Measure", {"bleu": MEASURES["bleu"].name})], {"bleu": variant})
 
 
 def _learning(group: Group) -> Figure | None:

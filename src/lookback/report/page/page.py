@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from lookback.evaluation import atomic_write
 from lookback.report.charts import BASELINE, FAINT, INK, PALETTE, SOFT
-from lookback.report.differences import arm, differing
+from lookback.report.differences import arm, naming
 from lookback.report.group import Group
 from lookback.report.headline import UNTRAINED, Answer, answer
 from lookback.report.page.alignments import alignments
@@ -61,6 +61,7 @@ class _Part:
             "length": "Length",
             "difference": "Gain",
             "recall": "Lost words",
+            "capacity": "Capacity",
             "runs": "Runs",
             "learning": "Learning",
             "budgets": "Budgets",
@@ -107,7 +108,7 @@ def _part(group: Group, alone: bool) -> _Part:
     if results:
         name = f"Group {group.number}: data {results['data']} ({results['data_fingerprint'][:12]})"
     marks = swatches(group.scored)
-    keys = differing(group.runs)
+    keys = naming(group.runs)
     names = {str(run.directory): arm(run, keys) for run in group.runs}
     ordered = [names[str(run.directory)] for run in ranked(group.runs)]
     return _Part(

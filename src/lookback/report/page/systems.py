@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from lookback.report.contrasts import BASELINE
-from lookback.report.differences import arm, differing
+from lookback.report.differences import arm, naming
 from lookback.report.runs import Run
 
 
 def names(runs: Sequence[Run]) -> list[str]:
     """A name for each run that no other has: its arm and its seed, and its directory where that is not enough."""
-    keys = differing(runs)
+    keys = naming(runs)
     short = [arm(run, keys) + ("" if run.seed is None else f" · seed {run.seed}") for run in runs]
     return [
         name if short.count(name) == 1 else f"{name} · {run.directory}" for run, name in zip(runs, short, strict=True)
@@ -22,7 +22,7 @@ def opponent(runs: Sequence[Run]) -> int:
     A run of the attention `none`, or else the last of another arm; of the same seed where there is one. 0 where there
     is one run alone.
     """
-    first, keys = runs[0], differing(runs)
+    first, keys = runs[0], naming(runs)
 
     def worth(index: int) -> tuple[bool, bool, bool, int]:
         run = runs[index]
