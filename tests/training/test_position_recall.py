@@ -1,7 +1,7 @@
 """Recall by source position of whole runs: counted again in plain Python, and without gold by another model's links."""
 
 import json
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ def predictions(directory: Path) -> list[dict[str, Any]]:
 def recall_in_plain_words(
     sentences: list[dict[str, Any]], links: list[set[tuple[int, int]]], low: int, high: float
 ) -> list[float | None]:
-    linked, found = Counter[int](), Counter[int]()
+    linked: dict[int, float] = defaultdict(float)
+    found: dict[int, float] = defaultdict(float)
     for sentence, pairs in zip(sentences, links, strict=True):
         source, reference, hypothesis = (sentence[key].split() for key in ("source", "reference", "hypothesis"))
         if not low <= len(source) <= high:
@@ -81,9 +82,7 @@ def test_without_gold_another_run_aligns(none: Path, finished: Path, tmp_path: P
     without = evaluate(command("evaluate", *where, *files, f"out='{tmp_path / 'without'}'"))
     assert without["position_recall"] is None
     record = evaluate(command("evaluate", *where, *files, f"data.test.alignment='{links}'", f"out='{out}'"))
-    pairs = [
-        {tuple(map(int, link.split("-"))) for link in line.split()}  # type: ignore[misc]
-        for line in links.read_text(encoding="utf-8").splitlines()
-    ]
+    lines = links.read_text(encoding="utf-8").splitlines()
+    pairs = [{(int(i), int(j)) for i, j in (link.split("-") for link in line.split())} for line in lines]
     assert record["aer"] is None
     check(record, predictions(out), pairs)
