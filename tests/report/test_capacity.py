@@ -13,6 +13,7 @@ from lookback.report import capacity_chart as charts
 from lookback.report import read_run, save_chart
 from lookback.report.capacity import THRESHOLD, capacity, fitted, length_bounds, lengths_held
 from lookback.report.capacity_chart import capacity_chart
+import itertools
 
 LENGTHS = list(range(4, 31)) * 30
 COUNTED = 6 * 27  # the counts of the others repeat theirs: what errors cost to count would be minutes
@@ -145,10 +146,10 @@ def test_the_chart_has_a_cell_for_each_size_and_bucket_the_line_and_the_points(f
     assert heat["encoding"]["y"]["scale"]["type"] == "log"
     # rows and columns leave nothing out
     rows = sorted({(cell["low"], cell["high"]) for cell in cells})
-    assert all(below[1] == pytest.approx(above[0]) for below, above in zip(rows[:-1], rows[1:], strict=True))
+    assert all(below[1] == pytest.approx(above[0]) for below, above in itertools.pairwise(rows))
     assert all(low < cell["numbers"] < high for cell in cells for low, high in [(cell["low"], cell["high"])])
     columns = sorted({(cell["from"], cell["to"]) for cell in cells})
-    assert all(left[1] == right[0] for left, right in zip(columns[:-1], columns[1:], strict=True))
+    assert all(left[1] == right[0] for left, right in itertools.pairwise(columns))
     for place in line["data"]["values"]:
         assert place["words"] == pytest.approx(found.law.words(place["numbers"]))
         assert columns[0][0] <= place["words"] <= columns[-1][1]
