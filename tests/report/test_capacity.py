@@ -1,5 +1,6 @@
 """The capacity law: runs of one attention and several sizes, the length that each holds, and a line through them."""
 
+import itertools
 import json
 import math
 import xml.etree.ElementTree as ElementTree
@@ -13,7 +14,6 @@ from lookback.report import capacity_chart as charts
 from lookback.report import read_run, save_chart
 from lookback.report.capacity import THRESHOLD, capacity, fitted, length_bounds, lengths_held
 from lookback.report.capacity_chart import capacity_chart
-import itertools
 
 LENGTHS = list(range(4, 31)) * 30
 COUNTED = 6 * 27  # the counts of the others repeat theirs: what errors cost to count would be minutes

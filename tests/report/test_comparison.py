@@ -29,7 +29,7 @@ def told(directories, out, baseline=None):
 def test_csv_rows_are_the_tables_rows(make_run, tmp_path):
     directories = [make_run("a", "none", slope=0.01), make_run("b", "bahdanau", cell="lstm")]
     said, names = told(directories, tmp_path / "out")
-    tables = ["comparison.csv", "attentions.csv", "differences.csv"]
+    tables = ["comparison.csv", "comparison.txt", "attentions.csv", "differences.csv"]
     charts = [f"{c}.{s}" for c in ("length_curve", "length_difference") for s in ("vl.json", "svg", "pdf", "png")]
     assert names == [*tables, *charts, "report.html"]
     with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
@@ -67,14 +67,14 @@ def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
     reason = "RuntimeError: [red]CUDA[/] out of memory"
     said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)
     assert f"dot seed=2 (b) failed: {reason}" in said
-    assert names[:2] == ["comparison.csv", "attentions.csv"]
+    assert names[:3] == ["comparison.csv", "comparison.txt", "attentions.csv"]
     assert len(names) == 7
 
 
 def test_all_failed_runs_make_a_table_and_no_chart(make_run, tmp_path):
     directories = [make_run(name, "dot", status="failed", reason=f"no {name}", scored=False) for name in "ab"]
     said, names = told(directories, tmp_path / "out")
-    assert names == ["comparison.csv", "report.html"]
+    assert names == ["comparison.csv", "comparison.txt", "report.html"]
     assert "no a" in said
     assert "no b" in said
 
@@ -127,7 +127,10 @@ def test_a_terminal_of_80_columns_folds_no_path(make_run, tmp_path):
     said = console.file.getvalue()
     for place in places:
         assert f" {Path(place).name}\n" in said.replace(" \n", "\n")
-    assert max(map(len, said.partition("wrote")[0].splitlines())) <= 80
+    printed = said.partition("wrote")[0]
+    assert max(map(len, printed.splitlines())) <= 80
+    kept = (tmp_path / "out" / "comparison.txt").read_text(encoding="utf-8")
+    assert kept.split() == printed.split()
 
 
 def test_a_summary_may_be_rewritten_and_anothers_is_not_destroyed(make_run, tmp_path):

@@ -1,6 +1,7 @@
 """One comparison of runs: tables in the terminal, the same rows as CSV, and charts against source length."""
 
 import csv
+import io
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from lookback.errors import InputError
+from lookback.evaluation import atomic_write
 from lookback.report.capacity_chart import capacity_chart
 from lookback.report.charts import save_chart
 from lookback.report.difference_chart import difference_chart
@@ -22,7 +24,7 @@ from lookback.report.table import cost_table, score_table, write_csv
 from lookback.report.terminal_curve import TerminalCurve
 from lookback.report.tuning import tuned, tuned_in_words, tuned_rows
 
-CSV = "comparison.csv"
+CSV, TEXT = "comparison.csv", "comparison.txt"
 PAGE = "report.html"
 ARMS, DIFFERENCES, TUNING = "attentions.csv", "differences.csv", "tuning.csv"
 CURVE, DIFFERENCE, CAPACITY = "length_curve", "length_difference", "capacity"
@@ -33,12 +35,12 @@ def compare(
 ) -> list[Path]:
     """Print the tables of `runs`, and what their attentions gain over the attention `baseline`, in a sentence too.
 
-    Into `out` go comparison.csv, a row a run; attentions.csv, a row an attention, with intervals; differences.csv, a
-    row an attention and bucket; tuning.csv, a row an attention and learning rate, where there are several;
-    length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; capacity.{the same}, where runs of one attention
-    differ in encoder.hidden_size alone, in three or more values; and report.html, the page. What needs the counts in a
-    run's segments.npz is left out without them. An `out` that ends in .html is the page's own path, and nothing else is
-    written.
+    Into `out` go comparison.txt, what is printed, in 80 columns; comparison.csv, a row a run; attentions.csv, a row an
+    attention, with intervals; differences.csv, a row an attention and bucket; tuning.csv, a row an attention and
+    learning rate, where there are several; length_curve.{vl.json,svg,pdf,png}; length_difference.{the same};
+    capacity.{the same}, where runs of one attention differ in encoder.hidden_size alone, in three or more values; and
+    report.html, the page. What needs the counts in a run's segments.npz is left out without them. An `out` that ends in
+    .html is the page's own path, and nothing else is written.
 
     Runs with different BLEU signatures or test sets are never compared: each such group has its own tables and its own
     charts (length_curve-1, length_curve-2, …). Runs without scores are listed with their status and reason.
@@ -89,6 +91,7 @@ def _write_files(out: Path, groups: Sequence[Group]) -> list[Path]:
     older = _older_files(out, groups)
     paths = [out / CSV]
     write_csv(paths[0], [row for group in groups for row in group.rows])
+    paths.append(_write_text(out / TEXT, groups))
     for name, lines in {
         ARMS: [row for group in groups for row in arm_rows(group.evidence.arms, group.number)],
         DIFFERENCES: [row for group in groups for row in difference_rows(group.evidence.contrasts, group.number)],
@@ -109,6 +112,16 @@ def _write_files(out: Path, groups: Sequence[Group]) -> list[Path]:
     for path in older - set(paths):
         path.unlink()
     return paths
+
+
+def _write_text(path: Path, groups: Sequence[Group]) -> Path:
+    """What is printed, in 80 columns and without colours: what a README or a paper quotes."""
+    text = io.StringIO()
+    for group in groups:
+        _print_group(Console(file=text, width=80), group, len(groups) > 1)
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())
+    return path
 
 
 def _print_group(console: Console, group: Group, numbered: bool) -> None:
