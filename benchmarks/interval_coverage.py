@@ -96,7 +96,7 @@ def simulated(seeds: int, deviation: float, simulations: int, resamples: int) ->
     found = {name: Counts([], [], [], [], []) for name in ("before", "now")}
     for simulation in range(simulations):
         chance = np.random.default_rng((simulation, seeds, round(10 * deviation)))
-        drawn = Resamples(test_set(trainings, seeds, chance), BOUNDS, resamples, simulation)
+        drawn = Resamples(drawn_test_set(trainings, seeds, chance), BOUNDS, resamples, simulation)
         _before(drawn, arms, trainings.score, found["before"])
         _now(drawn, arms, trainings.score, found["now"])
     return [
@@ -105,7 +105,7 @@ def simulated(seeds: int, deviation: float, simulations: int, resamples: int) ->
     ]
 
 
-def test_set(trainings: Trainings, seeds: int, chance: np.random.Generator) -> list[Segments]:
+def drawn_test_set(trainings: Trainings, seeds: int, chance: np.random.Generator) -> list[Segments]:
     """What the models of all arms, `seeds` of each, translate of one drawn test set."""
     lengths = np.sort(chance.integers(1, LONGEST + 1, size=SENTENCES))
     difficulty = _DIFFICULTY * chance.standard_normal(SENTENCES)

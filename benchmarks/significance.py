@@ -2,8 +2,8 @@
 
     OMP_NUM_THREADS=1 python benchmarks/significance.py
 
-50 runs (5 arms of 10 seeds) on a synthetic test set, in 7 buckets and as a whole: 1,000 resamples of every run, 1,000
-trials of every paired difference to the first arm with its interval and Holm's correction, and every arm's intervals of
+50 runs (5 arms of 10 seeds) on a synthetic test set, in 7 buckets and as a whole: 1,000 resamples of every run,
+every paired difference to the first arm with its interval, p and Holm's correction, and every arm's intervals of
 BLEU, `retention` and `half_length`. Each number is the median of `--rounds`, in seconds of the processor but for
 `seconds`, which are the clock's. `products` is the time of the bare matrix
 products in float32, weights that are already there times statistics that already lie side by side: what no way of
@@ -66,7 +66,7 @@ def _row(sentences: int, rounds: int) -> dict[str, object]:
         times.append(time.process_time())
         for name, (start, end) in zip(names, pairwise(times), strict=False):
             taken[name].append(end - start)
-        taken["products"].append(2 * _products(len(runs), sentences))
+        taken["products"].append(_products(len(runs), sentences))
     whole = [sum(steps) for steps in zip(taken["bootstrap"], taken["differences"], taken["arms"], strict=True)]
     return {
         "runs": len(runs),

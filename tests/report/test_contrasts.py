@@ -26,7 +26,7 @@ def test_runs_are_paired_by_their_seed_and_tested_on_their_counts(run):
     (expected,) = Resamples(counts).differences([[(0, 1)]])
     assert contrast.difference == expected
     assert contrast.difference.whole["difference"] == pytest.approx(runs[2].bleu - runs[1].bleu)
-    assert contrast.difference.whole["significant"]
+    assert contrast.difference.whole["models_differ"]
     assert (found.arms["none"]["seeds"], found.arms["dot"]["seeds"]) == (2, 2)
     assert found.arms["none"]["score"] == pytest.approx((runs[0].bleu + runs[1].bleu) / 2)
 
@@ -40,6 +40,26 @@ def test_the_baseline_is_none_or_the_first_by_the_alphabet_or_what_is_asked_for(
     assert evidence([dot, general], "none").contrasts == []  # another group of runs has it
     assert evidence([dot]).contrasts == []
     assert list(evidence([dot]).arms) == ["dot"]
+
+
+def test_the_arm_that_gains_most_is_compared_with_the_others_on_the_whole_test_set(run):
+    slopes = {"none": 0.03, "dot": 0.002, "general": 0.0021, "bahdanau": 0.015}
+    runs = [run(f"{name}{seed}", name, seed, slope=slope) for name, slope in slopes.items() for seed in (1, 2, 3)]
+    found = evidence(runs)
+    best, *others = found.contrasts
+    assert [(rival.arm, rival.baseline) for rival in found.rivals] == [(best.arm, other.arm) for other in others]
+    assert all(rival.pairs[0][0].seed == rival.pairs[0][1].seed == 1 for rival in found.rivals)
+    assert [len(rival.pairs) for rival in found.rivals] == [3, 3]
+    tied, beaten = (rival.difference for rival in found.rivals)
+    assert {best.arm, found.rivals[0].baseline} == {"dot", "general"}
+    assert (tied.whole["significant"], beaten.whole["significant"]) == (False, True)
+    (alone,) = evidence([run for run in runs if run.attention in (best.arm, "bahdanau")], "bahdanau").contrasts
+    assert {**beaten.whole, "p_holm": None} == {**alone.difference.whole, "p_holm": None}
+    assert beaten.whole["p_holm"] == pytest.approx(2 * alone.difference.whole["p"])  # a family of two
+    assert evidence(runs[:6]).rivals == []
+    lonely = evidence([*runs[:6], run("d", "general", 4, slope=0.01), run("e", "none", 4, slope=0.03)])
+    assert lonely.rivals == []
+    assert lonely.notes == ["dot and general have no seed in common; no difference was taken"]
 
 
 def test_an_arm_meets_the_baseline_of_its_own_settings(run):

@@ -52,8 +52,8 @@ def test_line_band_and_zero_are_the_differences(runs, contrasts):
 
 def test_points_are_filled_where_significant_and_hollow_elsewhere(runs, contrasts):
     _, _, line, alone, filled, hollow, *_ = difference_chart(contrasts, runs).to_dict()["layer"]
-    assert all(point["significant"] for point in points(filled))
-    assert not any(point["significant"] for point in points(hollow))
+    assert all(point["models_differ"] for point in points(filled))
+    assert not any(point["significant"] or point["models_differ"] for point in points(hollow))
     assert hollow["mark"]["fill"] == "white"
     assert {point["bucket"] for point in points(filled) if point["arm"].startswith("bahdanau")} >= {"11-20", "21-30"}
     assert {point["bucket"] for point in points(alone)} == {">60"}
@@ -96,7 +96,28 @@ def test_saved_with_its_words(runs, contrasts, tmp_path):
 def test_one_seed_is_named(runs):
     single = runs[0:3:2]
     title = difference_chart(evidence(single).contrasts, single).to_dict()["title"]
-    assert any("one seed, so training noise is not in it" in line for line in title["subtitle"])
+    how, verdict = title["subtitle"][1:3]
+    assert how == "one seed, so training noise is not in it · band: 95 % paired bootstrap interval over sentences alone"
+    assert "filled: these trained models differ on this test set" in verdict
+    assert "not said of the attentions" in verdict
+
+
+def test_of_three_seeds_a_filled_point_is_significant(make_run_at, tmp_path):
+    slopes = {"none": 0.02, "bahdanau": 0.002}
+    runs = [
+        read_run(make_run_at(tmp_path / f"{name}{seed}", name, seed, slope=slope, lengths=LENGTHS))
+        for name, slope in slopes.items()
+        for seed in (1, 2, 3)
+    ]
+    chart = difference_chart(evidence(runs).contrasts, runs).to_dict()
+    filled, hollow = chart["layer"][4:6]
+    assert points(filled)
+    assert all(point["significant"] for point in points(filled))
+    assert not any(point["significant"] for point in points(hollow))
+    assert chart["title"]["subtitle"][1:3] == [
+        "3 seeds · band: 95 % interval of the paired difference, over trainings and sentences",
+        "filled: significant, Holm-corrected p < 0.05 · hollow: not, or n < 50",
+    ]
 
 
 @pytest.mark.parametrize("buckets", ["width", "count"])

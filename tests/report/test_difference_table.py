@@ -44,8 +44,9 @@ def test_a_row_a_contrast_and_bucket(found):
         "low": found.contrasts[0].difference.whole["ci"][0],
         "high": found.contrasts[0].difference.whole["ci"][1],
         "p": 1 / 1001,
-        "p_holm": 1 / 1001,
-        "significant": True,
+        "p_holm": 3 / 1001,  # three attentions are shown
+        "significant": False,  # of one seed
+        "models_differ": True,
     }
     assert {rows[4][key] for key in ("bleu", "difference", "low", "high", "p")} == {None}  # 31-40: no sentence
 
@@ -69,10 +70,14 @@ def test_tables_fit_80_columns_and_mark_what_is_significant(found):
     curve = found.contrasts[0].difference.curve
     for words, bucket in (("21-30", curve[2]), (">60", curve[6])):
         low, high = bucket["ci"]
-        mark = "*" if bucket["significant"] else " "
+        mark = "†" if bucket["models_differ"] else " "
         assert f"{bucket['difference']:+.1f} ({low:.1f} to {high:.1f}){mark}" in lines[words]
-    assert curve[2]["significant"]
-    assert "*" not in lines[">60"]
+    assert curve[2]["models_differ"]
+    assert "†" not in lines[">60"]
+    assert "*" not in text
+    said = " ".join(text.split())
+    assert "†: these trained models differ on this test set, Holm-corrected p < 0.05 over sentences; " in said
+    assert "fewer than 3 seeds, so not the attentions · intervals of one seed are over sentences alone" in said
     assert "31-40" not in lines
     retention, (low, high) = found.arms["none"]["retention"], found.arms["none"]["retention_ci"]
     assert f"{retention:.0%} {low:.0%} to {high:.0%}" in text
@@ -84,10 +89,12 @@ def test_an_open_bound_is_said_in_words(found):
 
 
 def test_more_than_three_arms_go_on_in_another_table(found):
-    widest = {"n": 99999, "difference": -10.15, "ci": [-11.25, 10.25], "significant": True}
-    contrasts = [Contrast(f"attention{i}", "none", [], Difference("bleu", 1, widest, [])) for i in range(4)]
+    widest = {"n": 99999, "difference": -10.15, "ci": [-11.25, 10.25], "significant": True, "models_differ": False}
+    contrasts = [Contrast(f"attention{i}", "none", [], Difference("bleu", 3, widest, [])) for i in range(4)]
     first, second = difference_tables(contrasts, "none")
     text = shown(first)
     assert "-10.2 (-11.2 to 10.2)*" in text
     assert "attention2" in text
     assert "attention3" in shown(second)
+    assert "*: significant, Holm-corrected p < 0.05 · no mark under 50 sentences" in text
+    assert "†" not in text

@@ -10,6 +10,7 @@ from lookback.report.contrasts import Contrast
 from lookback.report.headline import MODELS_DIFFER
 from lookback.report.table import Row, number, plain_table
 
+_ONE_SEED = "intervals of one seed are over sentences alone"
 _SIDE_BY_SIDE = 3
 """Attentions whose differences and intervals stand beside each other in 80 columns"""
 
@@ -91,7 +92,10 @@ def arm_table(rows: Sequence[Row]) -> Table:
             number(row["half_length"], ".1f"),
             _interval(row, "half_length", ".1f"),
         )
-    table.caption = "kept: longest bucket / best bucket · half at: words where BLEU is half of its best"
+    notes = ["kept: longest bucket / best bucket", "half at: words where BLEU is half of its best"]
+    if any(row["seeds"] == 1 for row in rows):
+        notes.append(_ONE_SEED)
+    table.caption = " · ".join(notes)
     return table
 
 
@@ -103,7 +107,7 @@ def _caption(seeds: Sequence[int]) -> str:
     many = f"*: significant, Holm-corrected p < {LEVEL}"
     said = [text for text, shown in ((many, max(seeds) >= FEW), (few, min(seeds) < FEW)) if shown]
     if min(seeds) == 1:
-        said.append("intervals of one seed are over sentences alone")
+        said.append(_ONE_SEED)
     return " · ".join([*said, f"no mark under {ENOUGH} sentences"])
 
 
