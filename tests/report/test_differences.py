@@ -35,3 +35,11 @@ def test_within_one_attention_the_query_state_is_a_difference(run, make_run):
     other = make_run("b", "dot", scored=False) / ".hydra" / "config.yaml"
     other.write_text(other.read_text().replace("current", "previous"))
     assert differing([run("a", "dot"), read_run(other.parent.parent)]) == ["decoder.query"]
+
+
+def test_what_is_scored_on_the_way_is_no_difference(run, make_run):
+    """A run of a version that did not, and one that had it switched off, are of the same arm."""
+    other = make_run("b", "dot", scored=False) / ".hydra" / "config.yaml"
+    other.write_text(other.read_text() + "callbacks:\n  budgets:\n    per_bucket: 100\n")
+    assert "callbacks.budgets.per_bucket" in read_run(other.parent.parent).settings
+    assert differing([run("a", "dot"), read_run(other.parent.parent)]) == []

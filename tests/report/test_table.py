@@ -67,3 +67,28 @@ def test_a_run_without_any_score_makes_a_table_too(make_run, tmp_path):
     lonely = rows([read_run(make_run("x", scored=False))], 1, tmp_path)
     assert lonely[0]["bleu"] is None
     Console(quiet=True).print(score_table(lonely, "title"), cost_table(lonely))
+
+
+def test_what_the_last_fifth_gained_is_a_column_and_a_number_in_the_csv(make_run, tmp_path):
+    about = {"validation_bleu": 30.0, "validation_perplexity": 1.7, "since_update": 80, "updates": 100}
+    made = [
+        make_run(str(seed), "none", seed, convergence={**about, "rise": rise}) for seed, rise in ((1, 4.26), (2, -0.04))
+    ]
+    made.append(make_run("2026-01-31/12-00-01.134567", "none", 3))
+    table = rows([read_run(run) for run in made], 1, tmp_path)
+    assert {row["seed"]: (row["rise"], row["validation_perplexity"]) for row in table} == {
+        1: (4.26, 1.7),
+        2: (-0.04, 1.7),
+        3: (None, None),
+    }
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(cost_table(table))
+    shown = console.export_text()
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "12-00-01.134567" in shown
+    assert "+4.3" in shown
+    assert "+0.0" in shown
+    assert "rise: validation BLEU gained in the last fifth" in " ".join(shown.split())
+    assert [column.header for column in cost_table(table).columns].count("rise") == 1
+    without = [row for row in table if row["rise"] is None]
+    assert "rise" not in [column.header for column in cost_table(without).columns]

@@ -5,7 +5,7 @@ from typing import Any
 
 from lookback.report.runs import Run
 
-_NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger.", "data.cache")
+_NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger.", "data.cache", "callbacks.budgets.")
 """Keys that may differ: the seed is a column of its own, the others change no number."""
 
 _BROUGHT_BY_ATTENTION = ("attention.", "decoder.query")
