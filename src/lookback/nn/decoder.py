@@ -63,8 +63,8 @@ class RecurrentDecoder(nn.Module):
     residual: layer l > 1 adds its input to its output.
     fast: where there is one (see ``has_fast_loop``), training takes the loop whose backward pass is written out
         (``lookback.nn.unroll``) instead of autograd's: the same equations, up to rounding, sooner and in less memory.
-        Dropout acts at the same places. With ``input_feeding`` its masks are drawn at once and not step by step, so they
-        are other masks: such a training differs from a plain one as trainings of two seeds do.
+        Dropout acts at the same places. With ``input_feeding`` its masks are drawn at once and not step by step, so
+        they are other masks: such a training differs from a plain one as trainings of two seeds do.
     """
 
     def __init__(

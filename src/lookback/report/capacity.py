@@ -1,6 +1,6 @@
 """How many words fit in a vector of n numbers: the lengths that runs of one attention can hold, and a law of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
