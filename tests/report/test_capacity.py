@@ -2,8 +2,8 @@
 
 import json
 import math
-from itertools import pairwise
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import numpy as np
 import pytest
