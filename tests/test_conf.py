@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,53 @@ def test_the_papers_networks_have_their_sizes(experiment: str, parameters: float
     with torch.device("meta"):
         model = build_model(config, config.tokenizer.vocabulary_size, config.tokenizer.vocabulary_size)
     assert sum(parameter.numel() for parameter in model.parameters()) == pytest.approx(parameters, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "direction", "enters"),
+    [("cho2014", "forward", ["init", "step", "readout"]), ("sutskever2014", "backward", ["init"])],
+)
+def test_a_paper_without_attention_is_an_arm_of_its_own_name(
+    experiment: str, direction: str, enters: list[str], tmp_path: Path
+) -> None:
+    """With a vector of as many numbers as that of `none`, which stays the attention underneath."""
+    from lookback.nn import FixedContext
+    from lookback.training.build import build_model
+
+    none = compose(tmp_path, "attention=none", tiny=False)
+    config = compose(tmp_path, f"experiment={experiment}", tiny=False)
+    assert config.names.attention == experiment
+    assert (config.encoder.direction, list(config.decoder.context_to)) == (direction, enters)
+    model, other = (build_model(each, 50, 50) for each in (config, none))
+    assert isinstance(model.decoder.attention, FixedContext)
+    assert model.encoder.memory_size == other.encoder.memory_size == 256
+    differ = {key for key in ("batch", "optimizer", "scheduler", "trainer", "loss") if config[key] != none[key]}
+    assert not differ
+
+
+def test_the_sums_of_the_papers_are_their_recipes(tmp_path: Path) -> None:
+    recipes = ("bahdanau2015", "luong2015")
+    assert {compose(tmp_path, f"experiment={name}", tiny=False).loss.normalize for name in recipes} == {"sentences"}
+    assert compose(tmp_path, tiny=False).loss.normalize == "tokens"
+
+
+def test_every_recipe_of_a_paper_lists_its_departures() -> None:
+    recipes = [name for name in choices("experiment") if name[-4:].isdigit()]
+    assert len(recipes) == 4
+    for name in recipes:
+        text = (CONF / "experiment" / f"{name}.yaml").read_text()
+        assert "# Departures from the paper" in text, name
+        assert text.count("\n# - ") >= 4, name
+
+
+def test_the_sizes_that_the_headers_say_compose(tmp_path: Path) -> None:
+    """Each `key=value` of the papers' sizes and training, as typed."""
+    for name in ("cho2014", "sutskever2014"):
+        text = (CONF / "experiment" / f"{name}.yaml").read_text()
+        header = text.partition("At the sizes of")[2].partition("# Departures")[0]
+        typed = re.findall(r"(?<!\S)[a-z_]+(?:\.[a-z_]+)*=[^\s,]+", header)
+        assert len(typed) > 10
+        assert compose(tmp_path, f"experiment={name}", *typed, tiny=False).loss.normalize == "sentences"
 
 
 def test_a_misspelt_key_of_a_constructor_is_refused(tmp_path: Path, grammar_cache: str) -> None:

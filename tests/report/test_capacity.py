@@ -1,9 +1,9 @@
 """The capacity law: runs of one attention and several sizes, the length that each holds, and a line through them."""
 
-import itertools
 import json
 import math
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -146,10 +146,10 @@ def test_the_chart_has_a_cell_for_each_size_and_bucket_the_line_and_the_points(f
     assert heat["encoding"]["y"]["scale"]["type"] == "log"
     # rows and columns leave nothing out
     rows = sorted({(cell["low"], cell["high"]) for cell in cells})
-    assert all(below[1] == pytest.approx(above[0]) for below, above in itertools.pairwise(rows))
+    assert all(below[1] == pytest.approx(above[0]) for below, above in pairwise(rows))
     assert all(low < cell["numbers"] < high for cell in cells for low, high in [(cell["low"], cell["high"])])
     columns = sorted({(cell["from"], cell["to"]) for cell in cells})
-    assert all(left[1] == right[0] for left, right in itertools.pairwise(columns))
+    assert all(left[1] == right[0] for left, right in pairwise(columns))
     for place in line["data"]["values"]:
         assert place["words"] == pytest.approx(found.law.words(place["numbers"]))
         assert columns[0][0] <= place["words"] <= columns[-1][1]

@@ -42,6 +42,41 @@ def test_csv_rows_are_the_tables_rows(make_run, tmp_path):
     assert f"wrote {tmp_path / 'out' / 'length_curve.svg'}" in said
 
 
+def test_a_recipes_settings_are_in_the_file_and_a_note_but_no_column_of_the_terminal(make_run, tmp_path):
+    directories = [make_run("a", "none", slope=0.01), make_run("b", "cho2014", cell="lstm")]
+    path = directories[1] / ".hydra" / "config.yaml"
+    path.write_text(path.read_text().replace("${hydra:runtime.choices.attention}", "cho2014"))
+    said, _ = told(directories, tmp_path / "out")
+    with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
+        assert {row["attention"]: row["encoder.cell"] for row in csv.DictReader(file)} == {
+            "none": "gru",
+            "cho2014": "lstm",
+        }
+    assert "differ in more than the attention: encoder.cell is gru, lstm" in said
+    assert "cho2014 scores" in said
+    assert not any(line.startswith("attention") and "cell" in line for line in said.splitlines())
+    with (tmp_path / "out" / "differences.csv").open(newline="") as file:
+        assert {(row["arm"], row["baseline"]) for row in csv.DictReader(file)} == {("cho2014", "none")}
+
+
+def test_runs_of_several_sizes_of_the_encoder_have_a_heat_map(make_run, tmp_path):
+    lengths = list(range(4, 31)) * 2
+    directories = [make_run(f"{size}", "none", slope=0.2 / size, lengths=lengths) for size in (4, 6, 8)]
+    for directory in directories:
+        path = directory / ".hydra" / "config.yaml"
+        path.write_text(path.read_text().replace("encoder:\n", f"encoder:\n  hidden_size: {directory.name}\n"))
+    _, names = told(directories, tmp_path / "out")
+    assert {"capacity.svg", "capacity.png", "capacity.pdf", "capacity.vl.json"} <= set(names)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "How many words fit" in page
+    assert "numbers in the vector" in page
+    for directory in directories[1:]:  # two sizes are no law, and the older chart goes
+        (directory / "test" / "results.json").unlink()
+    _, names = told(directories, tmp_path / "out")
+    assert not [name for name in names if name.startswith("capacity")]
+    assert not list((tmp_path / "out").glob("capacity*"))
+
+
 @pytest.mark.parametrize("other", [{"tokenize": "13a"}, {"fingerprint": "another"}])
 def test_other_signatures_and_test_sets_are_never_ranked_together(make_run, tmp_path, other):
     directories = [make_run("a", "none"), make_run("b", "bahdanau"), make_run("c", "dot", slope=0.0, **other)]

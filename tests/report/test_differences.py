@@ -3,7 +3,7 @@
 import pytest
 
 from lookback.report import read_run
-from lookback.report.differences import arm, differing, query_states
+from lookback.report.differences import arm, arms, differing, naming, query_states
 
 
 @pytest.fixture
@@ -43,3 +43,26 @@ def test_what_is_scored_on_the_way_is_no_difference(run, make_run):
     other.write_text(other.read_text() + "callbacks:\n  budgets:\n    per_bucket: 100\n")
     assert "callbacks.budgets.per_bucket" in read_run(other.parent.parent).settings
     assert differing([run("a", "dot"), read_run(other.parent.parent)]) == []
+
+
+def as_recipe(run, name, **options):
+    """A run whose config names its arm itself, as `experiment=cho2014` does."""
+    made = run(f"{name}{options}", "none", **options)
+    path = made.directory / ".hydra" / "config.yaml"
+    path.write_text(path.read_text().replace("${hydra:runtime.choices.attention}", name))
+    return read_run(made.directory)
+
+
+def test_a_recipe_has_its_own_name_and_what_it_sets_is_in_no_other(run):
+    runs = [run("a", "none"), run("b", "bahdanau"), as_recipe(run, "cho2014", cell="lstm")]
+    assert runs[2].attention == "cho2014"
+    assert differing(runs) == ["encoder.cell"]  # said aloud all the same
+    assert naming(runs) == []
+    assert list(arms(runs)) == ["none", "bahdanau", "cho2014"]
+
+
+def test_within_a_recipe_and_between_the_others_a_setting_counts(run):
+    both = [as_recipe(run, "cho2014", cell=cell) for cell in ("gru", "lstm")]
+    assert list(arms([run("a", "none"), *both])) == ["none, cell=gru", "cho2014, cell=gru", "cho2014, cell=lstm"]
+    others = [run("b", "bahdanau"), run("c", "none", cell="lstm")]
+    assert list(arms([*others, both[0]])) == ["none, cell=lstm", "bahdanau, cell=gru", "cho2014, cell=gru"]

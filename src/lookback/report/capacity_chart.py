@@ -1,4 +1,4 @@
-"""How many words fit in a vector of n numbers: BLEU as a heat map of source length and n, and the law over it."""
+"""How many words fit in a vector of n numbers: BLEU by source length and n as a heat map, and the law over it."""
 
 from collections.abc import Sequence
 from itertools import pairwise

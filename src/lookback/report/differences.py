@@ -58,10 +58,7 @@ def settings_but(run: Run, *keys: str) -> list[tuple[str, str]]:
 
 
 def arm(run: Run, keys: Sequence[str]) -> str:
-    """What is compared: the attention's or recipe's name, and what else differs (`naming`).
-
-    The runs of one arm differ in seed alone.
-    """
+    """What is compared: the name of the attention or recipe, and `keys`. The runs of one arm differ in seed alone."""
     short = [key.rpartition(".")[2] for key in keys]
     names = [name if short.count(name) == 1 else key for key, name in zip(keys, short, strict=True)]
     return ", ".join([run.attention, *(f"{name}={value(run, key)}" for key, name in zip(keys, names, strict=True))])

@@ -39,10 +39,10 @@ class TranslationModule(lightning.LightningModule):
     bleu_tokenize: sacrebleu's tokenizer for this corpus.
     label_smoothing: ε of the training loss; perplexity is always of the unsmoothed one.
     normalize: what a batch's training loss is a mean over: its target ``tokens``, or its ``sentences``, each the sum
-        over its tokens, as in the papers (Bahdanau et al. 2015, § 2.1; Luong et al. 2015, eq. 4). Batches hold
-        sentences of about one length: a mean over tokens gives a token of a short sentence the weight of several of a
-        long one. With ``trainer.accumulate_grad_batches`` the loss is the mean of the batches' own. What is logged is
-        always a token's.
+        over its tokens, as in the papers (Cho et al. 2014, eq. 4; Luong et al. 2015, eq. 4). Batches hold sentences of
+        about one length: a mean over tokens gives a token of a short sentence the weight of several of a long one.
+        With ``trainer.accumulate_grad_batches`` the loss is the mean of the batches' own. What is logged is always a
+        mean over tokens.
     config: the whole resolved configuration, plain containers; it travels in every checkpoint, under ``config``.
 
     Logs train/loss (nats a target token, unsmoothed, the mean over all tokens since it was last logged),
