@@ -70,7 +70,7 @@ def fabricate(
         "logger": {"name": f"{attention}-{seed}"},
     }
     if rate is not None:
-        config["optimizer"] = {"lr": rate}
+        config |= {"learning_rate": rate, "optimizer": {"lr": "${learning_rate}"}}
     choices = {"hydra": {"runtime": {"choices": {"attention": attention}}}}
     (directory / ".hydra").mkdir(parents=True)
     (directory / ".hydra" / "config.yaml").write_text(yaml.safe_dump(config))

@@ -3,7 +3,7 @@
 import pytest
 
 from lookback.report import read_run
-from lookback.report.differences import arm, arms, differing, naming, query_states
+from lookback.report.differences import arm, arms, brought, differing, naming
 
 
 @pytest.fixture
@@ -27,14 +27,26 @@ def test_names_that_would_be_the_same_are_written_out(run):
 
 def test_the_papers_query_states_are_named_but_no_difference_of_settings(run):
     runs = [run("a", "none"), run("b", "bahdanau"), run("c", "dot")]
-    assert query_states(runs) == {"none": "previous", "bahdanau": "previous", "dot": "current"}
-    assert query_states(runs[:2]) == {}
+    assert brought(runs, "decoder.query") == {"none": "previous", "bahdanau": "previous", "dot": "current"}
+    assert brought(runs[:2], "decoder.query") == {}
 
 
 def test_within_one_attention_the_query_state_is_a_difference(run, make_run):
     other = make_run("b", "dot", scored=False) / ".hydra" / "config.yaml"
     other.write_text(other.read_text().replace("current", "previous"))
     assert differing([run("a", "dot"), read_run(other.parent.parent)]) == ["decoder.query"]
+
+
+def test_the_rate_that_an_attention_brings_is_no_difference_but_another_one_is(run):
+    runs = [run("a", "none", rate=0.008), run("b", "bahdanau", rate=0.004)]
+    assert differing(runs) == []
+    assert brought(runs, "learning_rate") == {"none": 0.008, "bahdanau": 0.004}
+    runs.append(run("c", "none", rate=0.002))
+    assert list(arms(runs)) == [
+        "none, learning_rate=0.002",
+        "none, learning_rate=0.008",
+        "bahdanau, learning_rate=0.004",
+    ]
 
 
 def test_what_is_scored_on_the_way_is_no_difference(run, make_run):

@@ -52,6 +52,17 @@ def test_rates_are_compared_on_the_seeds_that_all_of_them_have(make):
     assert tuned([make("general", 0.1, 2.0, 1), make("general", 0.2, 2.0, 2)]) == []
 
 
+def test_the_optimizers_own_rate_is_a_grid_too(make):
+    runs = []
+    for rate, value in {0.5: 2.0, 1.0: 1.5}.items():
+        path = make("dot", rate, value).directory / ".hydra" / "config.yaml"
+        text = path.read_text().replace("${learning_rate}", str(rate)).replace(f"learning_rate: {rate}", "fixed: true")
+        path.write_text(text)
+        runs.append(read_run(path.parent.parent))
+    (found,) = tuned(runs)
+    assert found.perplexities == {0.5: 2.0, 1.0: 1.5}
+
+
 def test_runs_that_differ_in_more_are_no_grid(make):
     runs = [make("dot", 0.1, 2.0), make("dot", 0.2, 1.0, cell="lstm")]
     assert tuned(runs) == []

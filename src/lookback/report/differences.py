@@ -8,7 +8,7 @@ from lookback.report.runs import Run
 _NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger.", "data.cache", "callbacks.budgets.")
 """Keys that may differ: the seed is a column of its own, the others change no number."""
 
-_BROUGHT_BY_ATTENTION = ("attention.", "decoder.query")
+_BROUGHT_BY_ATTENTION = ("attention.", "decoder.query", "learning_rate")
 """Keys that an attention's own file sets: they tell two runs apart only where their attention has the same name."""
 
 
@@ -40,10 +40,10 @@ def named_by_recipe(run: Run) -> bool:
     return isinstance(name, str) and "${" not in name
 
 
-def query_states(runs: Sequence[Run]) -> dict[str, Any]:
-    """`decoder.query` of each attention where that differs too (Bahdanau: previous, Luong: current), else nothing."""
-    queries = {run.attention: value(run, "decoder.query") for run in runs}
-    return queries if len(set(map(str, queries.values()))) > 1 else {}
+def brought(runs: Sequence[Run], key: str) -> dict[str, Any]:
+    """A key that attentions' own files set, such as `decoder.query`, of each attention; nothing where all are alike."""
+    values = {run.attention: value(run, key) for run in runs}
+    return values if len(set(map(str, values.values()))) > 1 else {}
 
 
 def value(run: Run, key: str) -> Any:

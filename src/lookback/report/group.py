@@ -7,7 +7,7 @@ from pathlib import Path
 from lookback.evaluation import FEW
 from lookback.report.capacity import Capacity, capacity
 from lookback.report.contrasts import CountedRuns, Evidence
-from lookback.report.differences import differing, query_states, value
+from lookback.report.differences import brought, differing, value
 from lookback.report.runs import Run
 from lookback.report.table import Row, rows
 
@@ -67,7 +67,10 @@ def _warnings(runs: Sequence[Run]) -> Iterator[str]:
     for key in differing(runs):
         values = ", ".join(dict.fromkeys(str(value(run, key)) for run in runs))
         yield f"the runs differ in more than the attention: {key} is {values}"
-    if queries := query_states(runs):
+    if rates := brought(runs, "learning_rate"):
+        named = ", ".join(f"{attention}: {rate}" for attention, rate in rates.items())
+        yield f"each attention has the learning rate that validation chose for it ({named})"
+    if queries := brought(runs, "decoder.query"):
         named = ", ".join(f"{attention}: {query}" for attention, query in queries.items())
         yield (
             f"each attention has its paper's query state ({named}); "

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from lookback.report.differences import differing, value
 from lookback.report.runs import Run
 
-RATE = "optimizer.lr"
+RATES = ("optimizer.lr", "learning_rate")
+"""The optimizer's own, and the one that it takes where it has none of its own"""
 
 
 class Tuned(NamedTuple):
@@ -40,11 +41,11 @@ def tuned(runs: Sequence[Run]) -> list[Tuned]:
     found = []
     for attention in sorted({run.attention for run in runs}):
         known = [run for run in runs if run.attention == attention and _perplexity(run) is not None]
-        if differing(known) != [RATE]:
+        if len(keys := differing(known)) != 1 or keys[0] not in RATES:
             continue
         grid: dict[Any, dict[int, float]] = {}
         for run in known:
-            grid.setdefault(value(run, RATE), {}).setdefault(run.seed or 0, _perplexity(run) or 0.0)
+            grid.setdefault(value(run, keys[0]), {}).setdefault(run.seed or 0, _perplexity(run) or 0.0)
         seeds = sorted(set.intersection(*(set(of_seed) for of_seed in grid.values())))
         if seeds and all(isinstance(rate, int | float) for rate in grid):
             means = {float(rate): fmean(grid[rate][seed] for seed in seeds) for rate in sorted(grid)}
