@@ -30,7 +30,7 @@ class Arm:
     gain: Number | None
     """None for the baseline, and where nothing was compared"""
     p: str
-    """Of the gain, corrected where there are several; and what it does not say, under three seeds"""
+    """Of the gain, Holm-corrected over the arms"""
     kept: Number
     half: Number
 
@@ -47,7 +47,7 @@ def overview(group: Group) -> list[Arm]:
             arm["seeds"],
             _number(arm, "score", "ci", ".1f"),
             _number(gains[name], "difference", "ci", "+.1f") if name in gains else None,
-            _p(gains[name], len(gains)) if name in gains else "",
+            _p(gains[name]) if name in gains else "",
             _number(arm, "retention", "retention_ci", ".0%"),
             _number(arm, "half_length", "half_length_ci", ".1f"),
         )
@@ -62,9 +62,9 @@ def swatches(runs: Sequence[Run]) -> dict[str, str]:
     return {name: f"--chart-{known.index(color)}" for name, color in zip(names, colors(names), strict=True)}
 
 
-def _p(whole: Mapping[str, Any], family: int) -> str:
-    said = p_value(whole["p_holm"]) + (", Holm-corrected" if family > 1 else "")
-    return f"{said}; of these models" if whole["models_differ"] else said
+def _p(whole: Mapping[str, Any]) -> str:
+    """Corrected; under three seeds it is of the trained models, and says so where they differ."""
+    return p_value(whole["p_holm"]) + (", these models" if whole["models_differ"] else "")
 
 
 def _number(record: Mapping[str, Any], key: str, interval: str, form: str) -> Number:
