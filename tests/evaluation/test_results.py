@@ -62,6 +62,7 @@ def score(
     segments=None,
     aer=AER,
     attention_by_length=None,
+    agreement=None,
 ):
     return results(
         predictions,
@@ -78,6 +79,7 @@ def score(
         git=None,
         data_fingerprint="f00d",
         segments=segments,
+        agreement=agreement,
     )
 
 
@@ -135,6 +137,23 @@ def test_attention_is_described_as_given_and_checked():
         score(aer={key: value for key, value in AER.items() if key != "sentences"})
 
 
+def test_agreement_is_kept_as_given_and_checked():
+    rows = [
+        {"lo": 0, "hi": 3, "n": 2, "accuracy": 0.5, "ci": [0.0, 1.0], "missing": 0.1},
+        {"lo": 4, "hi": None, "n": 0, "accuracy": None, "ci": None, "missing": None},
+    ]
+    assert score(agreement=rows)["agreement"] == rows
+    assert score()["agreement"] is None
+    with pytest.raises(InputError, match=r"agreement\[1\]: no key 'hi'"):
+        score(agreement=[rows[0], {key: value for key, value in rows[1].items() if key != "hi"}])
+
+
+def test_a_file_of_version_3_lacks_nothing_else(tmp_path):
+    record = score()
+    write_json(tmp_path / "results.json", version_3(record))
+    assert read_results(tmp_path / "results.json") == record
+
+
 def test_has_every_field_and_survives_json(tmp_path):
     record = score()
     assert list(record) == list(SCHEMA)
@@ -176,7 +195,7 @@ def test_scoring_is_quick_where_translations_are_long_and_bad():
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
         (lambda record: record.update(seed=None), "seed=None, expected int"),
-        (lambda record: record.update(schema=4), "schema 4; this version of lookback reads 3"),
+        (lambda record: record.update(schema=5), "schema 5; this version of lookback reads 4"),
         (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
         (
@@ -202,7 +221,15 @@ def test_an_unknown_cost_is_refused_when_the_results_are_made():
 NEW_IN_3 = ("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length")
 
 
+NEW_IN_4 = ("agreement",)
+
+
+def version_3(record):
+    return {key: value for key, value in record.items() if key not in NEW_IN_4} | {"schema": 3}
+
+
 def version_2(record):
+    record = version_3(record)
     curve = [{key: bucket[key] for key in bucket if key not in ("chrf", "ter")} for bucket in record["by_length"]]
     kept = {key: value for key, value in record.items() if key not in NEW_IN_3}
     return kept | {"schema": 2, "by_length": curve, "aer": None}
@@ -219,13 +246,13 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
     record = score()
     write_json(tmp_path / "results.json", old(record))
     found = read_results(tmp_path / "results.json")
-    assert found["schema"] == 3
-    assert {found[key] for key in NEW_IN_3} == {None}
+    assert found["schema"] == 4
+    assert {found[key] for key in (*NEW_IN_3, *NEW_IN_4)} == {None}
     assert [{**bucket, "chrf": None, "ter": None} for bucket in record["by_length"]] == found["by_length"]
     first = old is version_1
     assert found["training_data"] == (dict.fromkeys(TRAINING_DATA) if first else TRAINING_DATA)
     assert found["cost"] == (COST | {"waiting": None} if first else COST)
-    changed = {"schema", "by_length", "training_data", "cost", "aer", *NEW_IN_3}
+    changed = {"schema", "by_length", "training_data", "cost", "aer", *NEW_IN_3, *NEW_IN_4}
     assert {key: found[key] for key in SCHEMA if key not in changed} == {
         key: record[key] for key in SCHEMA if key not in changed
     }

@@ -25,10 +25,10 @@ class Field(NamedTuple):
     meaning: str
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 SCHEMA: dict[str, Field] = {
-    "schema": Field(int, False, "version of this description: 3"),
+    "schema": Field(int, False, "version of this description: 4"),
     "attention": Field(str, False, "name of the attention, as typed: attention=bahdanau"),
     "seed": Field(int, False, "the run's one seed"),
     "data": Field(str, False, "name of the corpus, as typed: data=grammar"),
@@ -52,6 +52,11 @@ SCHEMA: dict[str, Field] = {
     "aer": Field(dict, True, "alignment error rate (see AER); null without gold alignments, or attention"),
     "attention_by_length": Field(
         list, True, "how the attention looks, a record a bucket of by_length (see ATTENTION); null if it looks nowhere"
+    ),
+    "agreement": Field(
+        list,
+        True,
+        "accuracy of words that agree, by distance (see AGREEMENT); null where the corpus does not name them",
     ),
     "training_data": Field(dict, False, "what the run was trained on (see TRAINING_DATA)"),
     "cost": Field(dict, False, "what the run took (see COST)"),
@@ -94,6 +99,15 @@ ATTENTION: dict[str, Field] = {
     "coverage": Field(float, True, "the same"),
     "monotonicity": Field(float, True, "the same"),
     "diagonality": Field(float, True, "the same"),
+}
+
+AGREEMENT: dict[str, Field] = {
+    "lo": Field(int, False, "fewest source words between a word and the noun or pronoun that it agrees with"),
+    "hi": Field(int, True, "most; null for the last bucket, which is open"),
+    "n": Field(int, False, "words right or wrong, as `lookback.evaluation.agreement` defines it"),
+    "accuracy": Field(float, True, "share of them that is right, 0..1; null where n is 0"),
+    "ci": Field(list, True, "[low, high]: its 95 % percentile bootstrap interval over sentences"),
+    "missing": Field(float, True, "share of the judged words, 0..1, that the translations have in no form"),
 }
 
 COST: dict[str, Field] = {
@@ -141,11 +155,13 @@ def results(
     git: str | None,
     data_fingerprint: str,
     segments: Segments | None = None,
+    agreement: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
 
-    `aer` (`AER`) and `attention_by_length` (an `ATTENTION` a bucket of by_length) are None where there is nothing to
-    say. `segments` are these predictions' counts where the caller has them already. An empty test set has null scores.
+    `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length) and `agreement` (an `AGREEMENT` a bucket
+    of distances) are None where there is nothing to say. `segments` are these predictions' counts where the caller has
+    them already. An empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = Segments.of(predictions, tokenize) if segments is None else segments
@@ -169,6 +185,7 @@ def results(
         **{key: whole[key] for key in ("half_length", "half_length_ci", "retention", "retention_ci")},
         "aer": None if aer is None else dict(aer),
         "attention_by_length": None if attention_by_length is None else [dict(row) for row in attention_by_length],
+        "agreement": None if agreement is None else [dict(row) for row in agreement],
         "training_data": dict(training_data),
         "cost": dict(cost),
         "versions": dict(versions),
@@ -187,7 +204,8 @@ def check_results(record: Any, where: str = "results.json") -> None:
     _check(record, SCHEMA, where)
     if record["schema"] != SCHEMA_VERSION:
         raise InputError(f"{where}: schema {record['schema']}; this version of lookback reads {SCHEMA_VERSION}")
-    for name, fields in {"by_length": BUCKET, "by_equal_count": BUCKET, "attention_by_length": ATTENTION}.items():
+    lists = {"by_length": BUCKET, "by_equal_count": BUCKET, "attention_by_length": ATTENTION, "agreement": AGREEMENT}
+    for name, fields in lists.items():
         for index, bucket in enumerate(record[name] or []):
             _check(bucket, fields, f"{where}: {name}[{index}]")
     if record["aer"] is not None:
@@ -201,7 +219,7 @@ def check_results(record: Any, where: str = "results.json") -> None:
 def read_results(path: Path | str) -> dict[str, Any]:
     """Read and check a results.json. Raises `InputError` with the file for anything else.
 
-    A file of version 1 or 2 is read as one of this version, with null for what it does not hold.
+    A file of version 1 to 3 is read as one of this version, with null for what it does not hold.
     """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -218,6 +236,9 @@ def _upgraded(record: Any) -> Any:
     """A record of an earlier version with what has been added since; anything else as it is."""
     if not isinstance(record, dict) or record.get("schema") not in range(1, SCHEMA_VERSION):
         return record
+    record = {**record, "agreement": None}
+    if record["schema"] == 3:
+        return {**record, "schema": SCHEMA_VERSION}
     if record["schema"] == 1 and isinstance(record.get("cost"), dict):
         record = {**record, "training_data": dict.fromkeys(TRAINING_DATA), "cost": {**record["cost"], "waiting": None}}
     if isinstance(record.get("by_length"), list) and all(isinstance(bucket, dict) for bucket in record["by_length"]):
