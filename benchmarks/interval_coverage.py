@@ -133,6 +133,7 @@ def _segments(lengths: NDArray[np.int64], totals: NDArray[np.int64], matches: ND
         bleu_statistics=statistics,
         chrf_statistics=nothing,
         ter_statistics=nothing[:, :2],
+        repetition_statistics=nothing[:, :2],
     )
 
 

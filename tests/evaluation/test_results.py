@@ -69,6 +69,7 @@ def score(
     aer=AER,
     attention_by_length=None,
     convergence=None,
+    agreement=None,
 ):
     return results(
         predictions,
@@ -86,6 +87,7 @@ def score(
         git=None,
         data_fingerprint="f00d",
         segments=segments,
+        agreement=agreement,
     )
 
 
@@ -141,6 +143,23 @@ def test_attention_is_described_as_given_and_checked():
         score(aer={**AER, "shift_-1": {**LINKS, "are": 1.0}})
     with pytest.raises(InputError, match=r"aer: no key 'sentences'"):
         score(aer={key: value for key, value in AER.items() if key != "sentences"})
+
+
+def test_agreement_is_kept_as_given_and_checked():
+    rows = [
+        {"lo": 0, "hi": 3, "n": 2, "accuracy": 0.5, "ci": [0.0, 1.0], "missing": 0.1},
+        {"lo": 4, "hi": None, "n": 0, "accuracy": None, "ci": None, "missing": None},
+    ]
+    assert score(agreement=rows)["agreement"] == rows
+    assert score()["agreement"] is None
+    with pytest.raises(InputError, match=r"agreement\[1\]: no key 'hi'"):
+        score(agreement=[rows[0], {key: value for key, value in rows[1].items() if key != "hi"}])
+
+
+def test_a_file_of_version_3_lacks_nothing_else(tmp_path):
+    record = score()
+    write_json(tmp_path / "results.json", version_3(record))
+    assert read_results(tmp_path / "results.json") == record
 
 
 def test_has_every_field_and_survives_json(tmp_path):
@@ -202,7 +221,7 @@ def test_an_unknown_cost_is_refused_when_the_results_are_made():
 
 
 NEW_IN_3 = ("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length")
-NEW_IN_4 = ("position_recall", "convergence")
+NEW_IN_4 = ("position_recall", "convergence", "agreement")
 
 
 def without(curve, keys):

@@ -103,7 +103,7 @@ def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
     said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)
     assert f"dot seed=2 (b) failed: {reason}" in said
     assert names[:3] == ["comparison.csv", "comparison.txt", "attentions.csv"]
-    assert len(names) == 7
+    assert len(names) == 8
 
 
 def test_all_failed_runs_make_a_table_and_no_chart(make_run, tmp_path):

@@ -1,5 +1,6 @@
 """Numbers: what a test set's translations are worth, by sentence length. Plain numpy and sacrebleu."""
 
+from lookback.evaluation.agreement import agreement
 from lookback.evaluation.alignment_quality import (
     SHIFTS,
     SYMMETRISATIONS,
@@ -32,6 +33,7 @@ from lookback.evaluation.repetition import repetition_statistics
 from lookback.evaluation.resampling import RESAMPLES, resample
 from lookback.evaluation.results import (
     AER,
+    AGREEMENT,
     ATTENTION,
     BUCKET,
     CONVERGENCE,
@@ -50,6 +52,7 @@ from lookback.evaluation.word_alignment import links, merge_to_words
 
 __all__ = [
     "AER",
+    "AGREEMENT",
     "ATTENTION",
     "BOUNDS",
     "BUCKET",
@@ -74,6 +77,7 @@ __all__ = [
     "Prediction",
     "Resamples",
     "Segments",
+    "agreement",
     "atomic_write",
     "bleu",
     "check_results",

@@ -58,6 +58,11 @@ SCHEMA: dict[str, Field] = {
         list, True, "where words are lost, a record a bucket of by_length (see POSITION); null without gold alignments"
     ),
     "convergence": Field(dict, True, "whether the training had stopped improving (see CONVERGENCE); null if not known"),
+    "agreement": Field(
+        list,
+        True,
+        "accuracy of words that agree, by distance (see AGREEMENT); null where the corpus does not name them",
+    ),
     "training_data": Field(dict, False, "what the run was trained on (see TRAINING_DATA)"),
     "cost": Field(dict, False, "what the run took (see COST)"),
     "versions": Field(dict, False, "versions of Python and the libraries that matter"),
@@ -130,6 +135,15 @@ CONVERGENCE: dict[str, Field] = {
     "updates": Field(int, False, "updates behind the last validation"),
 }
 
+AGREEMENT: dict[str, Field] = {
+    "lo": Field(int, False, "fewest source words between a word and the noun or pronoun that it agrees with"),
+    "hi": Field(int, True, "most; null for the last bucket, which is open"),
+    "n": Field(int, False, "words right or wrong, as `lookback.evaluation.agreement` defines it"),
+    "accuracy": Field(float, True, "share of them that is right, 0..1; null where n is 0"),
+    "ci": Field(list, True, "[low, high]: its 95 % percentile bootstrap interval over sentences"),
+    "missing": Field(float, True, "share of the judged words, 0..1, that the translations have in no form"),
+}
+
 COST: dict[str, Field] = {
     "parameters": Field(int, True, "trained numbers in the model"),
     "updates": Field(int, True, "optimizer steps"),
@@ -159,7 +173,7 @@ TRAINING_DATA: dict[str, Field] = {
 }
 
 
-NEW_IN_4 = ("position_recall", "convergence")
+NEW_IN_4 = ("position_recall", "convergence", "agreement")
 """Keys that files of version 3 do not hold"""
 
 
@@ -180,12 +194,16 @@ def results(
     git: str | None,
     data_fingerprint: str,
     segments: Segments | None = None,
+    agreement: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
 
     `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length) and `convergence` (`CONVERGENCE`) are
     None where there is nothing to say. `segments` are these predictions' counts where the caller has them already. An
     empty test set has null scores.
+    `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length) and `agreement` (an `AGREEMENT` a bucket
+    of distances) are None where there is nothing to say. `segments` are these predictions' counts where the caller has
+    them already. An empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = Segments.of(predictions, tokenize) if segments is None else segments
@@ -213,6 +231,7 @@ def results(
         "attention_by_length": None if attention_by_length is None else [dict(row) for row in attention_by_length],
         "position_recall": by_position,
         "convergence": None if convergence is None else dict(convergence),
+        "agreement": None if agreement is None else [dict(row) for row in agreement],
         "training_data": dict(training_data),
         "cost": dict(cost),
         "versions": dict(versions),
@@ -232,7 +251,7 @@ def check_results(record: Any, where: str = "results.json") -> None:
     if record["schema"] != SCHEMA_VERSION:
         raise InputError(f"{where}: schema {record['schema']}; this version of lookback reads {SCHEMA_VERSION}")
     buckets = {"by_length": BUCKET, "by_equal_count": BUCKET}
-    buckets |= {"attention_by_length": ATTENTION, "position_recall": POSITION}
+    buckets |= {"attention_by_length": ATTENTION, "position_recall": POSITION, "agreement": AGREEMENT}
     for name, fields in buckets.items():
         for index, bucket in enumerate(record[name] or []):
             _check(bucket, fields, f"{where}: {name}[{index}]")

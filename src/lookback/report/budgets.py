@@ -14,6 +14,7 @@ from lookback.errors import InputError
 from lookback.evaluation import Resamples, Segments
 from lookback.evaluation.bleu import COLUMNS, HYPOTHESIS_LENGTH, REFERENCE_LENGTH
 from lookback.evaluation.chrf import COLUMNS as CHRF_COLUMNS
+from lookback.evaluation.repetition import COLUMNS as REPETITION_COLUMNS
 from lookback.evaluation.ter import COLUMNS as TER_COLUMNS
 from lookback.report.contrasts import Evidence
 from lookback.report.differences import arms
@@ -46,6 +47,7 @@ class Budgets:
             bleu_statistics=bleu,
             chrf_statistics=np.zeros((len(bleu), CHRF_COLUMNS), dtype=np.int64),
             ter_statistics=np.zeros((len(bleu), TER_COLUMNS), dtype=np.int64),
+            repetition_statistics=np.zeros((len(bleu), REPETITION_COLUMNS), dtype=np.int64),
         )
 
 

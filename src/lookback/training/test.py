@@ -9,7 +9,16 @@ import lightning
 
 from lookback.data import TranslationData
 from lookback.data.words import words
-from lookback.evaluation import Prediction, Segments, label, results, rise_in_words, write_json, write_predictions
+from lookback.evaluation import (
+    Prediction,
+    Segments,
+    agreement,
+    label,
+    results,
+    rise_in_words,
+    write_json,
+    write_predictions,
+)
 from lookback.evaluation.word_alignment import Link
 from lookback.training.module import TranslationModule
 from lookback.training.progress import in_terminal, translation_progress
@@ -48,6 +57,7 @@ def test(
     tokenize = data.corpus.bleu_tokenize
     segments = Segments.of(predictions, tokenize, gold_links(data, predictions))
     looks_back = module.model.decoder.attention.looks_back
+    texts = data.texts("test")
     record = results(
         predictions,
         tokenize,
@@ -64,6 +74,7 @@ def test(
         git=git_revision(),
         data_fingerprint=data.fingerprint,
         segments=segments,
+        agreement=agreement(predictions, texts["agreement"]) if "agreement" in texts.column_names else None,
     )
     write_predictions(directory / "predictions.jsonl", predictions)
     segments.save(directory / "segments.npz")
@@ -111,6 +122,13 @@ def print_results(record: dict[str, Any]) -> None:
     if record["aer"] is not None:
         shares = (f"{record['aer'][shift]['aer']:.3f}" for shift in ("shift_0", "shift_-1"))
         print("alignment error rate {} (read one step later {})".format(*shares))
+    for bucket in record["agreement"] or []:
+        if bucket["n"]:
+            low, high = bucket["ci"]
+            print(
+                f"agreement over {label(bucket)} source words: {100 * bucket['accuracy']:.1f} % right "
+                f"({100 * low:.1f} to {100 * high:.1f}; {bucket['n']:,} words)"
+            )
     print(
         f"BLEU {record['bleu']:.2f}  chrF {record['chrf']:.2f}  TER {record['ter']:.2f}  "
         f"perplexity {record['perplexity']:.3f}  ({record['signature']})",

@@ -15,9 +15,9 @@ Alignment = frozenset[tuple[int, int]]
 class Parser:
     """All translations of English sentences (short ones: every way to derive them is tried)."""
 
-    def __init__(self, lexicon: str) -> None:
+    def __init__(self, lexicon: str, dependencies: str = "local") -> None:
         self.words = entries(lexicon)
-        self.rules = grammar(self.words)
+        self.rules = grammar(self.words, dependencies)
         self.lengths = Lengths(self.words, self.rules)
 
     def translate(self, english: str) -> set[tuple[str, Alignment]]:
@@ -80,3 +80,8 @@ class Parser:
 @pytest.fixture(scope="session")
 def parser() -> Parser:
     return Parser("medium")
+
+
+@pytest.fixture(scope="session")
+def long_parser() -> Parser:
+    return Parser("medium", "long")

@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import islice
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
 from omegaconf import OmegaConf
@@ -93,6 +94,27 @@ def test_the_ready_corpus_is_what_the_grammar_gives(tmp_path: Path) -> None:
             assert pair == (row["source"], row["target"], [tuple(link) for link in row["alignment"]])
 
 
+def test_the_default_corpus_is_what_was_published() -> None:
+    """Pinned, all of it: an option that is added must leave the corpus of the default arguments alone."""
+    digest = hashlib.sha256()
+    for split in SPLITS:
+        for row in pq.read_table(GrammarCorpus().ready / f"{split}.parquet").to_pylist():
+            digest.update(repr((row["source"], row["target"], row["alignment"])).encode())
+    assert digest.hexdigest()[:16] == "cd910eaf7c7d7f09"
+
+
+def test_long_dependencies_have_a_column_of_their_own(tmp_path: Path) -> None:
+    rows = GrammarCorpus(**SMALL, dependencies="long", cache=str(tmp_path)).load("test")
+    assert rows.column_names == ["source", "target", "alignment", "agreement"]
+    assert "agreement" not in GrammarCorpus(**SMALL, cache=str(tmp_path)).load("test").column_names
+    found = [(row["target"].split(), word) for row in rows for word in row["agreement"]]
+    assert len(found) > 60
+    for words, word in found:
+        assert set(word) == {"target", "distance", "others"}
+        assert words[word["target"]] not in word["others"]
+        assert word["distance"] >= 0
+
+
 def test_made_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setattr("lookback.data.grammar.corpus.READY", tmp_path / "ready")
@@ -122,6 +144,7 @@ def test_made_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
         {"max_length": 25},
         {"train_max_length": 20},
         {"lexicon": "full"},
+        {"dependencies": "long"},
         {"seed": 2},
     ],
 )
@@ -169,6 +192,7 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ({"max_length": 201}, "max_length=201"),
         ({"train_max_length": 3}, "train_max_length=3"),
         ({"train_max_length": 25}, "train_max_length=25.* 24"),
+        ({"dependencies": "far"}, "dependencies='far': expected one of local, long"),
         ({"lexicon": "huge"}, "lexicon='huge': expected one of small, medium, full"),
     ],
 )

@@ -7,6 +7,6 @@ cache). `ready` holds the default corpus as it was generated, under a hash of th
 """
 
 from lookback.data.grammar.corpus import GrammarCorpus
-from lookback.data.grammar.derive import Deriver, Pair
+from lookback.data.grammar.derive import AgreeingPair, Dependent, Deriver, Pair
 
-__all__ = ["Deriver", "GrammarCorpus", "Pair"]
+__all__ = ["AgreeingPair", "Dependent", "Deriver", "GrammarCorpus", "Pair"]

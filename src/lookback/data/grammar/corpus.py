@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from lookback.data.cache import kept
-from lookback.data.grammar.derive import Deriver, Pair
+from lookback.data.grammar.derive import AgreeingPair, Deriver, Pair
 from lookback.data.grammar.lexicon import SIZES
+from lookback.data.grammar.notation import DEPENDENCIES
 from lookback.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ class GrammarCorpus:
         train_max_length: words of the longest training and validation source (a model is chosen on what it is trained
             for); None means `max_length`. The attribute of this name always holds the number.
         lexicon: how many words there are: `small`, `medium` or `full`.
+        dependencies: how far apart words stand that belong together: `local`, near by and nearly in the same order in
+            both languages; or `long`: relative clauses between a subject and what agrees with it, objects and reasons
+            called first, adverbs moved over their clause. The rows then have the feature `agreement`, too.
         seed: every draw comes from it, the same on every platform.
         cache: folder that keeps corpora; None means a folder beside the cached datasets of `datasets`.
 
@@ -59,6 +63,7 @@ class GrammarCorpus:
         max_length: int = 60,
         train_max_length: int | None = None,
         lexicon: str = "medium",
+        dependencies: str = "local",
         seed: int = 1,
         cache: str | None = None,
     ) -> None:
@@ -77,10 +82,13 @@ class GrammarCorpus:
             )
         if lexicon not in SIZES:
             raise ValueError(f"lexicon={lexicon!r}: expected one of {', '.join(SIZES)}")
+        if dependencies not in DEPENDENCIES:
+            raise ValueError(f"dependencies={dependencies!r}: expected one of {', '.join(DEPENDENCIES)}")
         self.min_length = min_length
         self.max_length = max_length
         self.train_max_length = train_max_length or max_length
         self.lexicon = lexicon
+        self.dependencies = dependencies
         self.seed = seed
         self.cache = cache
 
@@ -88,7 +96,9 @@ class GrammarCorpus:
         """The split `train`, `validation` or `test`, memory-mapped from the cache; made first if not there yet.
 
         Features: `source` and `target` (words joined by one space), `alignment` (sorted pairs of 0-based positions,
-        source word and target word).
+        source word and target word). With `dependencies=long` also `agreement`: the target words whose form a noun or
+        pronoun elsewhere decides, each with its position (`target`), the source words in between (`distance`) and the
+        other forms of the word (`others`).
 
         Raises:
             InputError: if there are not as many different sentences of some length as the splits ask for.
@@ -100,9 +110,9 @@ class GrammarCorpus:
         folder = kept("grammar", self._key(), title, self._write, self.cache)
         return Dataset.load_from_disk(str(folder / split))
 
-    def generate(self) -> dict[str, list[Pair]]:
+    def generate(self) -> dict[str, list[Pair | AgreeingPair]]:
         """Derive the pairs of every split, whatever is kept of them."""
-        deriver = Deriver(self.lexicon)
+        deriver = Deriver(self.lexicon, self.dependencies)
         taken: set[str] = set()
         # The test split comes first: what it holds must not depend on the others.
         test = list(self._split("test", self.max_length, deriver, taken))
@@ -117,9 +127,14 @@ class GrammarCorpus:
         features = Features(
             {"source": Value("string"), "target": Value("string"), "alignment": List(List(Value("int32")))}
         )
+        if self.dependencies == "long":
+            dependent = {"target": Value("int32"), "distance": Value("int32"), "others": List(Value("string"))}
+            features["agreement"] = List(dependent)
         splits = DatasetDict()
         for split, pairs in self.generate().items():
-            columns = {field: [getattr(pair, field) for pair in pairs] for field in features}
+            columns: dict[str, list] = {field: [getattr(pair, field) for pair in pairs] for field in features}
+            if self.dependencies == "long":
+                columns["agreement"] = [[word._asdict() for word in words] for words in columns["agreement"]]
             splits[split] = Dataset.from_dict(columns, features)
         return splits
 
@@ -128,7 +143,7 @@ class GrammarCorpus:
         """Where the corpus would lie if it came with the package."""
         return READY / self._key()
 
-    def _split(self, split: str, longest: int, deriver: Deriver, taken: set[str]) -> Iterator[Pair]:
+    def _split(self, split: str, longest: int, deriver: Deriver, taken: set[str]) -> Iterator[Pair | AgreeingPair]:
         """The pairs of a split, their lengths shuffled; `taken` holds the sources of validation and test so far."""
         random = Random(f"{self.seed} {split}")  # Python seeds from a string by SHA-512: alike on every platform
         lengths = [self.min_length + i % (longest - self.min_length + 1) for i in range(self.pairs[split])]
@@ -149,7 +164,8 @@ class GrammarCorpus:
 
     def _key(self) -> str:
         """The name that a corpus is kept under: decided by every argument and by the grammar's own source."""
-        arguments = [self.pairs, self.min_length, self.max_length, self.train_max_length, self.lexicon, self.seed]
+        lengths = [self.min_length, self.max_length, self.train_max_length]
+        arguments = [self.pairs, *lengths, self.lexicon, self.dependencies, self.seed]
         digest = hashlib.sha256(json.dumps(arguments).encode())
         for module in sorted(Path(__file__).parent.glob("[!_]*.py")):
             digest.update(module.read_text(encoding="utf-8").encode())

@@ -46,6 +46,24 @@ def entries(size: str) -> dict[str, list[Entry]]:
     return found
 
 
+def paradigms(size: str) -> list[tuple[str, ...]]:
+    """The forms of every French word that agrees over a distance: adjectives behind a verb, participles, verbs.
+
+    An adjective and a participle have masculine and feminine, singular and plural, a verb the present of each person.
+    """
+    share, found = lexicon.SIZES[size], []
+    for _, french, _, _ in _rows(lexicon.ADJECTIVES, share):
+        numbers = product(lexicon.GENDERS, (False, True))
+        found.append(tuple(agree(french, gender, plural).partition("/")[0] for gender, plural in numbers))
+    for table in lexicon.VERBS.values():
+        for _, french, *_ in _rows(table, share):
+            _, *present, participle = _french_forms(french)
+            found.append(tuple(present))
+            persons = product(lexicon.GENDERS, ("3s", "3p"))
+            found.append(tuple(agree_participle(participle, gender, person) for gender, person in persons))
+    return found + [tuple(forms.split()) for word, forms in lexicon.PARADIGMS.items() if word not in lexicon.ENGLISH]
+
+
 def paradigm(word: str, features: tuple[str, ...]) -> str:
     """The form of a function word that a rule inflects, as `do[3s]` → `does`, `le[f,3s]` → `la`."""
     if word == "le":
@@ -146,8 +164,7 @@ def _verb_forms(name: str, english: str, french: str, subjects: str, objects: st
     base, past, participle = _english_forms(english)
     verb, _, particle = base.partition(" ")
     third = f"{english_plural(verb)} {particle}".strip()
-    infinitive, *forms = french.split()
-    je, il, nous, vous, ils, french_participle = forms or conjugate(infinitive)
+    infinitive, je, il, nous, vous, ils, french_participle = _french_forms(french)
     present = {"1s": je, "1p": nous, "2p": vous, "3s": il, "3p": ils}
     for letters in product(subjects, objects) if objects else product(subjects):
         kinds = tuple(lexicon.KINDS[letter] for letter in letters)
@@ -161,6 +178,12 @@ def _verb_forms(name: str, english: str, french: str, subjects: str, objects: st
                 yield name, ("did", gender, person, *kinds), entry(base, agreed)
                 if objects and kinds[0] == "person" and not particle:  # nothing "is looked for by" anyone
                     yield "Passive", (person, gender, kinds[1]), entry(participle, agreed)
+
+
+def _french_forms(french: str) -> list[str]:
+    """Infinitive, present for je, il, nous, vous, ils, and participle."""
+    infinitive, *forms = french.split()
+    return [infinitive, *(forms or conjugate(infinitive))]
 
 
 def _english_forms(english: str) -> tuple[str, str, str]:

@@ -256,6 +256,12 @@ CLOSED = {
     "Daypart": "morning | matin; evening | soir; afternoon | après-midi",
     "Time,present": "now | maintenant; tonight | ce soir",
     "Time,past": "yesterday | hier",
+    "It,m,3s": "it | le",
+    "It,f,3s": "it | la",
+    "It,m,3p": "them | les",
+    "It,f,3p": "them | les",
+    "ItIs,3s": "it is | c' est",
+    "ItIs,3p": "it is | ce sont",
     "Opening,present": "today | aujourd'hui; sometimes | parfois",
     "Opening,past": "yesterday | hier; that day | ce jour-là",
     "Preposition,person": "with | avec; near | près de; behind | derrière; in front of | devant",
@@ -273,6 +279,7 @@ CLITICS = (
     ("them", "les", "leur", "m", "3p"),
 )
 
+ENGLISH = ("do", "be", "was", "want")
 # Function words that a rule inflects in place, as in `do[p]`: one form for each of PERSONS.
 PARADIGMS = {
     "do": "do do do does do",

@@ -8,10 +8,15 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from lookback.data.grammar import rules
+from lookback.data.grammar import lexicon, rules
 from lookback.data.grammar.inflection import paradigm
 
 ROOT = "Root"
+DEPENDENCIES = ("local", "long")
+OUTSIDE, NOTHING = -1, -2  # what a word agrees with: something outside the constituent; nothing that is followed up
+# What others agree with, and the words that agree. Within a noun phrase all is near by, so it is not followed up.
+_CONTROLLERS = ("Subject", "NP", "Nominal", "Described", "Unpreceded", "Called", "Noun", "Pronoun")
+_AGREEING = set("pcqrsghj")
 _FEATURES = re.compile(r"\[(.*?)\]")
 _VERB = re.compile(r"\bV\[(.*?)\]")
 _CLITIC = re.compile(r"@\((.*?)\)")
@@ -21,11 +26,13 @@ class Slot(NamedTuple):
     """A place on the French side: a word, or else (None) the French of the constituent that is English item `item`.
 
     `links` are the English items whose words every word here is aligned to, besides what the constituent says itself.
+    `controller` is the English item that an inflected verb agrees with, or OUTSIDE, or NOTHING.
     """
 
     word: str | None
     item: int
     links: tuple[int, ...]
+    controller: int = NOTHING
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,8 @@ class Rule:
     weight: float
     source: tuple[str, ...]
     target: tuple[Slot, ...]
+    controllers: tuple[int, ...] = ()  # of each English item: the item that its words agree with, OUTSIDE or NOTHING
+    head_item: int = NOTHING  # the English item whose noun speaks for the whole, if there is one
 
     @cached_property
     def children(self) -> tuple[str, ...]:
@@ -56,13 +65,13 @@ def is_constituent(item: str) -> bool:
     return item[0].isupper()
 
 
-def grammar(lexical: Container[str]) -> dict[str, list[Rule]]:
-    """The rules by head, given the constituents that the lexicon has words for.
+def grammar(lexical: Container[str], dependencies: str = "local") -> dict[str, list[Rule]]:
+    """The rules by head, given the constituents that the lexicon has words for; `dependencies` is local or long.
 
     A line whose variables give several rules of one head shares its weight out among them. Rules that cannot end in
     words and those that no sentence leads to are left out; the weights of a head then sum to 1.
     """
-    numbered = [(number, rule) for number, cells in enumerate(_lines()) for rule in _instances(*cells)]
+    numbered = [(number, rule) for number, cells in enumerate(_lines(dependencies)) for rule in _instances(*cells)]
     productive: set[str] = set()
     while True:
         kept = [
@@ -89,12 +98,16 @@ def grammar(lexical: Container[str]) -> dict[str, list[Rule]]:
     return reachable
 
 
-def _lines() -> Iterator[list[str]]:
-    """Every line as head, weight, English, French, links; VERB_RULES with each of FRAMES written into their `@`."""
+def _lines(dependencies: str = "local") -> Iterator[list[str]]:
+    """Every line as head, weight, English, French, links; verb rules with each of FRAMES written into their `@`."""
+    local = dependencies == "local"
     yield from _cells(rules.RULES)
+    yield from _cells(rules.LOCAL_RULES if local else rules.LONG_RULES)
     frames = list(_cells(rules.FRAMES))
     totals = {now: sum(float(share) for tense, share, *_ in frames if tense == now) for now in rules.DOMAINS["t"]}
-    for head, weight, verb, auxiliary, english, french, links in _cells(rules.VERB_RULES):
+    for head, weight, verb, auxiliary, english, french, links in _cells(
+        rules.VERB_RULES + (rules.LOCAL_VERB_RULES if local else rules.LONG_VERB_RULES)
+    ):
         name, _, kinds = verb.rstrip("]").partition("[")
         aux, _, agreement = auxiliary.rstrip("]").partition("[")
         agreement = agreement or {"avoir": "m,3s", "être": "g,p"}[aux]
@@ -129,6 +142,13 @@ def _instances(head: str, weight: str, english: str, french: str, links: str = "
     variables = sorted(features & rules.DOMAINS.keys())
     source, target = english.split(), french.split()
     slots = _slots([_name(item) for item in source], [_name(item) for item in target], links)
+    controllers, head_item = _controllers(head, source)
+    slots = [
+        slot._replace(controller=_controller(item, head, source))
+        if slot.word is not None and _name(item) in lexicon.PARADIGMS
+        else slot
+        for slot, item in zip(slots, target, strict=True)
+    ]
     for values in product(*(rules.DOMAINS[variable] for variable in variables)):
         value = dict(zip(variables, values, strict=True))
         if "d-" in text and value["d"] == "0":
@@ -137,7 +157,38 @@ def _instances(head: str, weight: str, english: str, french: str, links: str = "
             slot if slot.word is None else slot._replace(word=_fill(item, value))
             for slot, item in zip(slots, target, strict=True)
         )
-        yield Rule(_fill(head, value), float(weight), tuple(_fill(item, value) for item in source), filled)
+        yield Rule(
+            _fill(head, value),
+            float(weight),
+            tuple(_fill(item, value) for item in source),
+            filled,
+            controllers,
+            head_item,
+        )
+
+
+def _controllers(head: str, source: list[str]) -> tuple[tuple[int, ...], int]:
+    """What each English item agrees with, and the item whose noun is that of the whole."""
+    nouns = [place for place, item in enumerate(source) if _bare(item) in _CONTROLLERS]
+    found = tuple(NOTHING if place in nouns else _controller(item, head, source) for place, item in enumerate(source))
+    return found, nouns[0] if len(nouns) == 1 and _bare(head) in _CONTROLLERS else NOTHING
+
+
+def _controller(item: str, head: str, source: list[str]) -> int:
+    """Agreement is a variable for person or gender that two items share, or an item and the head."""
+    variables = _variables(item)
+    for place, other in enumerate(source):
+        if _bare(other) in _CONTROLLERS and variables & _variables(other):
+            return place
+    return OUTSIDE if variables & _variables(head) else NOTHING
+
+
+def _variables(item: str) -> set[str]:
+    return {feature for group in _FEATURES.findall(item) for feature in group.split(",")} & _AGREEING
+
+
+def _bare(item: str) -> str:
+    return _name(item).rstrip("0123456789")
 
 
 def _name(item: str) -> str:

@@ -110,7 +110,6 @@ Predicate[t,p,g,a,d,w] | 7 | Phrase[t,p,g,a,d,w]                               |
 Predicate[t,p,g,a,d,w] | 2 | Phrase1[t,p,g,a,0,taken] and Phrase2[t,p,g,a,d,w] | Phrase1 et Phrase2
 Phrase[t,p,g,a,d,w]    | 8 | Verbal[t,p,g,a,d,w]                               | Verbal
 Phrase[t,p,g,a,d,w]    | 1 | Doing[t,p,g,a,d,w] Where[a,d]                     | Doing Where
-Phrase[t,p,g,a,d,free] | 1 | Doing[t,p,g,a,d,taken] When[t]                    | Doing When
 Verbal[t,p,g,a,d,w]    | 4 | Doing[t,p,g,a,d,w]                                | Doing
 Verbal[t,p,g,a,d,w]    | 1 | State[t,p,g,a,d,w]                                | State
 Doing[t,p,g,a,d,w]     | 2 | Acting[t,p,a,d,w]                                 | Acting
@@ -163,11 +162,50 @@ Acting[t,p,a,d,w] | 3   | Resting[a] | avoir | @                                
 Doing[t,p,g,a,d,w] | .5 | Moving[a] | être | @                   | @()        |
 Doing[t,p,g,a,d,w] | .3 | Going[a]  | être | @ to Any[place,d]   | @() à Any  | to-à
 Doing[t,p,g,a,d,w] | .2 | Coming[a] | être | @ from Any[place,d] | @() de Any | from-de
+"""
 
+# What `dependencies=local` has besides: French in nearly the order of the English.
+LOCAL_RULES = """
+Phrase[t,p,g,a,d,free] | 1 | Doing[t,p,g,a,d,taken] When[t] | Doing When
+"""
+
+LOCAL_VERB_RULES = """
 Relative[g,q,person,d] | 3 | Transitive[a,person] | avoir[g,q] | whom Subject[p,h,a,0] @ | que Subject @() | whom-que
 Relative[g,q,animal,d] | 3 | Transitive[a,animal] | avoir[g,q] | that Subject[p,h,a,0] @ | que Subject @() | that-que
 Relative[g,q,i,d]      | 3 | Transitive[a,i]      | avoir[g,q] | that Subject[p,h,a,0] @ | que Subject @() | that-que
 """
+
+# What `dependencies=long` has instead. In French an expression of time goes in front of its clause, and a reason behind
+# what it explains; the subject of a relative clause with `que` stands behind its verb, unless it is a pronoun. An
+# object may be called first and taken up by a pronoun, or be set off by `it is`. Subjects have a relative clause more
+# often, so that what agrees with them is far away. Each is good French for its English, and the only French for it
+# here.
+LONG_RULES = """
+Clause[t] | 2 | Subject[p,g,a,2] Predicate[t,p,g,a,2,taken] When[t] | When , Subject Predicate | When-,
+Clause[t] | 1 | Subject[q,g,i,2] State[t,q,g,i,2,taken] When[t]     | When , Subject State     | When-,
+Clause[t] | 2 | because Core1[t,2,free] , Core2[t,2,free]           | Core2 parce que Core1    | because-parce because-que ,-parce
+
+Core[t,d,w] | 5 | Subject[q,g,k,d] State[t,q,g,k,d,w] | Subject State
+
+Sentence[t]      | 20 | Clause[t]                                         | Clause
+Subject[q,g,k,2] | 20 | Definite[g,q] Described[g,q,k] Relative[g,q,k,2]  | Definite Described Relative
+Called[g,q,k]    | 2  | Definite[g,q] Described[g,q,k]                    | Definite Described
+Called[g,q,k]    | 3  | Definite[g,q] Described[g,q,k] Relative[g,q,k,1]  | Definite Described Relative
+"""  # noqa: E501
+
+# The relative clauses with `que`; then the object that is called first, and the one that is set off.
+LONG_VERB_RULES = """
+Relative[g,q,person,d] | 3 | Transitive[a,person]      | avoir[g,q] | whom NP[h,p,a,0] @   | que @() NP      | whom-que
+Relative[g,q,animal,d] | 3 | Transitive[a,animal]      | avoir[g,q] | that NP[h,p,a,0] @   | que @() NP      | that-que
+Relative[g,q,i,d]      | 3 | Transitive[a,i]           | avoir[g,q] | that NP[h,p,a,0] @   | que @() NP      | that-que
+Relative[g,q,person,d] | 2 | Transitive[person,person] | avoir[g,q] | whom Pronoun[p,h] @  | que Pronoun @() | whom-que
+Relative[g,q,animal,d] | 2 | Transitive[person,animal] | avoir[g,q] | that Pronoun[p,h] @  | que Pronoun @() | that-que
+Relative[g,q,i,d]      | 2 | Transitive[person,i]      | avoir[g,q] | that Pronoun[p,h] @  | que Pronoun @() | that-que
+
+Clause[t] | 3 | Transitive[a,i] | avoir[g,q] | Called[g,q,i] , Subject[p,h,a,0] @ It[g,q] | Called , Subject @(It) | ,-,
+
+Clause[t] | 1 | Transitive[a,i] | avoir[g,q] | ItIs[q] Definite[g,q] Described[g,q,i] that NP[h,p,a,0] @ | ItIs Definite Described que @() NP | that-que
+"""  # noqa: E501
 
 # How a verb V stands in its group: tense | weight | polarity | time | English | French | links. C is the clitic, if
 # any; A is what the participle agrees with; aux its auxiliary.
