@@ -156,12 +156,6 @@ def test_agreement_is_kept_as_given_and_checked():
         score(agreement=[rows[0], {key: value for key, value in rows[1].items() if key != "hi"}])
 
 
-def test_a_file_of_version_3_lacks_nothing_else(tmp_path):
-    record = score()
-    write_json(tmp_path / "results.json", version_3(record))
-    assert read_results(tmp_path / "results.json") == record
-
-
 def test_has_every_field_and_survives_json(tmp_path):
     record = score()
     assert list(record) == list(SCHEMA)

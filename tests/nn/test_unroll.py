@@ -152,7 +152,7 @@ def test_the_querys_gradient_survives_half_precision():
     """Σ_j de_j = 0 to the last digit only on paper: its small difference must not be summed in half precision."""
     torch.manual_seed(0)
     built = RecurrentDecoder(50, AdditiveAttention(32, 48, 24), 16, 20, 32, 20)
-    initialize(built)
+    initialize(built, deviation=0.1, attention_deviation=0.01)
     torch.nn.init.normal_(built.attention.energy.weight, std=0.1)
     mask = torch.arange(9) < torch.tensor([[9], [4], [6]])
     memory = Memory(torch.randn(3, 9, 48) * mask.unsqueeze(-1), mask, torch.randn(3, 1, 16))

@@ -83,3 +83,9 @@ def test_a_diverged_models_nan_is_no_cell() -> None:
 def test_weights_of_other_words_are_refused() -> None:
     with pytest.raises(ValueError, match=r"weights: shape \(3, 4\), expected \(3, 3\)"):
         alignment_chart(SOURCE[:2], TARGET, WEIGHTS, "")
+
+
+@pytest.mark.parametrize("word", ["if", '"if"', "now", "data", "null", "in", "event"])
+def test_a_word_that_means_something_to_vega_is_a_word(word: str) -> None:
+    picture = vl_convert.vegalite_to_svg(alignment_chart([word], ["x"], WEIGHTS[:2, :2], "epoch 1").to_json())
+    assert word in [unescape(text) for text in re.findall(r"<text [^>]*>([^<]*)</text>", picture)]

@@ -87,7 +87,9 @@ def alignment_png(chart: alt.LayerChart) -> bytes:
 
 def _axis(words: Sequence[str], size: int, side: Literal["top", "left"], angle: int) -> alt.Axis:
     """The words. They repeat, so cells are placed by number, and a number looks its word up; as JSON it stays text."""
-    lookup = f"({json.dumps(list(words), ensure_ascii=False)})[datum.value]"
+    # Vega takes the text "if", alone of all, for its function of that name
+    texts = json.dumps(list(words), ensure_ascii=False).replace('"if"', '"i"+"f"')
+    lookup = f"({texts})[datum.value]"
     return alt.Axis(
         labelExpr=lookup,
         labelAngle=angle,

@@ -49,7 +49,7 @@ def test_draws_follow_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
     one, more = Slot(None, 0, ()), Slot(None, 1, ())
     rules = {"S": [Rule("S", 0.7, ("W",), (one,)), Rule("S", 0.3, ("W", "S"), (more, one))]}
     monkeypatch.setattr(derive, "entries", lambda lexicon: words)
-    monkeypatch.setattr(derive, "grammar", lambda words: rules)
+    monkeypatch.setattr(derive, "grammar", lambda words, dependencies: rules)
     monkeypatch.setattr(derive, "ROOT", "S")
     deriver, random = Deriver("any"), Random(0)
     draws = [deriver.derive(2, random) for _ in range(20_000)]

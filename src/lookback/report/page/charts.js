@@ -103,7 +103,8 @@ function chart(figure, variants) {
   let drawn = null; // what is drawn, and how wide
   let result = null;
 
-  const chosen = () => choices.map(chosenOf).join("/");
+  // a chart with nothing to choose has one variant
+  const chosen = () => (choices.length ? choices.map(chosenOf).join("/") : Object.keys(variants)[0]);
 
   async function draw() {
     // Vega's pixels are rem / 16: type in charts grows with the page's
