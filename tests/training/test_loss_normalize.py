@@ -48,8 +48,11 @@ def plain_loss(module: TranslationModule, batch: Batch, normalize: str) -> Tenso
 
 
 @pytest.mark.parametrize("normalize", ["tokens", "sentences"])
-def test_the_gradient_is_that_of_the_plain_mean(normalize: str, tmp_path: Path) -> None:
+def test_the_gradient_is_that_of_the_plain_mean(
+    normalize: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module, batch = module_of(tmp_path, f"loss.normalize={normalize}"), batch_of(PAIRS[0])
+    monkeypatch.setattr(module, "_end_point", lambda: None)  # of the training curve: nobody trains here
     result = module.training_step(batch, 0)
     expected = plain_loss(module, batch, normalize)
     assert result["loss"].item() == pytest.approx(expected.item(), abs=1e-12)
