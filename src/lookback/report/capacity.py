@@ -102,11 +102,11 @@ def capacity(runs: Sequence[Run], resamples: int = RESAMPLES, seed: int = 0) -> 
         by_size.setdefault(numbers_of(run), []).append(place)
     if len(by_size) < SIZES:
         return None
-    segments = [of for _, of in counted]
-    lengths = segments[0].source_length
+    counts = [of for _, of in counted]
+    lengths = counts[0].source_length
     parts = [(bucket, rows) for bucket, rows in cut(lengths, length_bounds(lengths)) if len(rows)]
     # (runs, 1 + resamples, buckets): the sentences as they are, then each resample
-    scores = np.stack([_scores(segments, rows, resamples, (seed, bucket["lo"])) for bucket, rows in parts], axis=-1)
+    scores = np.stack([_scores(counts, rows, resamples, (seed, bucket["lo"])) for bucket, rows in parts], axis=-1)
     full = [place for place, (_, rows) in enumerate(parts) if len(rows) >= ENOUGH]
     middles = [float(lengths[parts[place][1]].mean()) for place in full]
     generator = np.random.default_rng((seed, 3))

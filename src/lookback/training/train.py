@@ -12,6 +12,7 @@ from lightning.pytorch.loggers import Logger, WandbLogger
 from omegaconf import DictConfig
 
 from lookback.data import Tokenizer, TranslationData
+from lookback.data.loading import BatchLoader
 from lookback.errors import InputError
 from lookback.evaluation import convergence
 from lookback.search import LengthRule
@@ -84,7 +85,7 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
     loggers = [metrics, *([instantiate(config.logger)] if config.logger else [])]
     trainer = instantiate(
         config.trainer,
-        **(_for_a_stream(config) if data.streams else _validations(config, len(data.train_dataloader()))),
+        **(_for_a_stream(config) if data.streams else _validations(config, data)),
         default_root_dir=str(run.path),
         logger=loggers,
         enable_progress_bar=in_terminal(),
@@ -188,12 +189,14 @@ def _for_a_stream(config: DictConfig) -> dict[str, Any]:
     return {"max_epochs": -1, "check_val_every_n_epoch": None, "val_check_interval": interval}
 
 
-def _validations(config: DictConfig, batches: int) -> dict[str, Any]:
-    """The trainer's settings of when to validate: ten times, unless they say so; ``batches`` are of an epoch."""
+def _validations(config: DictConfig, data: TranslationData) -> dict[str, Any]:
+    """The trainer's settings of when to validate: ten times a training, unless they say it themselves."""
     settings = config.trainer
     if settings.check_val_every_n_epoch is not None or settings.val_check_interval is not None:
         return {}
-    limit = settings.limit_train_batches
+    loader, limit = data.train_dataloader(), settings.limit_train_batches
+    assert isinstance(loader, BatchLoader)  # as of all that is no stream
+    batches = len(loader)
     an_epoch = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
     epochs = math.inf if settings.max_epochs in (None, -1) else settings.max_epochs
     steps = math.inf if settings.max_steps == -1 else settings.max_steps * settings.accumulate_grad_batches
