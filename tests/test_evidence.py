@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from itertools import pairwise
 
 import pytest
 from rich.console import Console
@@ -94,3 +95,31 @@ def test_times_and_scores_in_sentences_are_the_tables() -> None:
     ((score, worst),) = re.findall(r"test BLEU ([\d.]+) \(seed 1\), worst length bucket ([\d.]+)", README)
     assert float(score) == round(run["bleu"], 1)
     assert float(worst) == round(min(run[key] for key in run if key.startswith("bleu ")), 1)
+
+
+def test_when_an_attention_begins_to_look_is_in_its_file() -> None:
+    (said,) = re.findall(
+        r"under 2 nats after (\d+) updates for `bahdanau` \((\d+) at a rate of 0.002\), "
+        r"(\d+) for `dot`\s+and (\d+) for `general`"
+        r".*? it was (\d+) for",
+        SECTION,
+        re.DOTALL,
+    )
+    curves: dict[tuple[object, ...], list[tuple[float, float]]] = {}
+    for row in rows("entropy.csv"):
+        key = row["attention"], row["learning_rate"], row["first_values"] == "by width"
+        curves.setdefault(key, []).append((row["update"], row["entropy"]))  # type: ignore[arg-type]
+
+    def under(attention: str, rate: float = 0.004, by_width: bool = True) -> int:
+        points = curves[attention, rate, by_width]
+        (u0, e0), (u1, e1) = next(pair for pair in pairwise(points) if pair[0][1] >= 2 > pair[1][1])
+        return round(u0 + (e0 - 2) / (e0 - e1) * (u1 - u0))
+
+    found = (
+        under("bahdanau"),
+        under("bahdanau", 0.002),
+        under("dot"),
+        under("general"),
+        under("bahdanau", by_width=False),
+    )
+    assert tuple(map(int, said)) == found
