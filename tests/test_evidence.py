@@ -123,3 +123,14 @@ def test_when_an_attention_begins_to_look_is_in_its_file() -> None:
         under("bahdanau", by_width=False),
     )
     assert tuple(map(int, said)) == found
+
+
+def test_short_trainings_had_twice_the_rate_where_the_readme_says_so() -> None:
+    assert "there `dot` and `none` had twice the rate" in words(SECTION)
+    chosen = {row["attention"]: row["learning_rate"] for row in rows("tuning.csv") if row["chosen"] == "True"}
+    short = rows("tuning_500.csv")
+    for attention in ("dot", "none"):
+        best = min(
+            (row for row in short if row["attention"] == attention), key=lambda row: row["validation_perplexity"]
+        )
+        assert best["learning_rate"] == 2 * chosen[attention]
