@@ -181,7 +181,7 @@ def _before(drawn: Resamples, arms: Sequence[Sequence[int]], truth: float, count
     contrasts = [list(zip(arm, arms[0], strict=True)) for arm in arms[1:]]
     starred = False
     for part in (drawn._whole, *drawn._buckets):
-        scores, p_values = part.scores(measure_of("bleu")), part.randomisation(contrasts, measure_of("bleu"))
+        scores, p_values = part.scores(measure_of("bleu")), part.randomisation(contrasts, measure_of("bleu"), resamples)
         covered = [low <= 0 <= high for low, high in _percentiles(scores, weights, arms[1:], arms[0])]
         if part is drawn._whole:
             counts.difference += covered

@@ -213,6 +213,16 @@ def test_a_clearly_better_system():
     assert found.better_at() == full
 
 
+def test_a_large_family_has_trials_enough_to_be_decided():
+    """Ten arms of one seed and seven buckets: 1 / 1001 times 70 would be over 0.05, however large the differences."""
+    runs = [system(0.2, LENGTHS, 0), *(system(0.9, LENGTHS, seed) for seed in range(1, 11))]
+    found = Resamples(runs).differences([[(arm, 0)] for arm in range(1, 11)])
+    decided = [bucket for of in found for bucket in of.curve if bucket["n"] >= 50]
+    assert len(decided) > 20
+    assert all(bucket["models_differ"] for bucket in decided)
+    assert max(bucket["p_holm"] for bucket in decided) < 0.05
+
+
 def test_buckets_without_enough_sentences_are_tested_but_found_nothing():
     lengths = [5] * ENOUGH + [15] * (ENOUGH - 1)
     (found,) = Resamples([system(0.9, lengths, 1), system(0.4, lengths, 2)]).differences([[(0, 1)]])
@@ -424,7 +434,7 @@ def test_other_buckets_share_the_whole_test_set():
 
 def test_measures_that_share_counts_and_other_contrasts_take_no_further_draw(monkeypatch):
     runs = [system(quality, LENGTHS, seed) for seed, quality in enumerate((0.8, 0.7, 0.6))]
-    resamples, drawn = Resamples(runs, resamples=20), []
+    resamples, drawn = Resamples(runs, resamples=400), []
     weighted_sums = resampling._weighted_sums
     monkeypatch.setattr(
         resampling, "_weighted_sums", lambda *arguments: drawn.append(arguments) or weighted_sums(*arguments)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from lookback.evaluation import read_predictions
+from lookback.evaluation import label, read_predictions
 from lookback.report import capacity_chart as charts
 from lookback.report import read_run, save_chart
-from lookback.report.capacity import THRESHOLD, capacity, fitted, length_bounds, lengths_held
+from lookback.report.capacity import THRESHOLD, capacity, capacity_rows, fitted, length_bounds, lengths_held
 from lookback.report.capacity_chart import capacity_chart
 
 LENGTHS = list(range(4, 31)) * 30
@@ -63,6 +63,18 @@ def bucket_bleu(run, low, high):
     return sacrebleu.corpus_bleu(hypotheses, references, tokenize="none", force=True).score
 
 
+def test_rows_for_the_csv_are_the_sizes(found):
+    written = capacity_rows(found, 1)
+    assert [(row["numbers"], row["seeds"], row["words"]) for row in written] == [
+        (size.numbers, size.seeds, size.words) for size in found.held
+    ]
+    for row, size in zip(written, found.held, strict=True):
+        assert [row["low"], row["high"]] == (size.ci or [None, None])
+        assert row["by_law"] == found.law.words(size.numbers)
+        assert [score for key, score in row.items() if key.startswith("bleu ")] == size.scores
+    assert [key for key in written[0] if key.startswith("bleu ")] == [f"bleu {label(b)}" for b in found.buckets]
+
+
 def test_the_line_goes_through_the_sizes_that_have_a_length(found):
     known = [(size.numbers, size.words) for size in found.held if size.words is not None]
     exponent, logarithm = np.polyfit(*np.log(np.array(known).T), 1)
@@ -70,7 +82,10 @@ def test_the_line_goes_through_the_sizes_that_have_a_length(found):
     assert found.law.scale == pytest.approx(math.exp(logarithm))
     assert found.law.words(10) == pytest.approx(math.exp(logarithm) * 10**exponent)
     assert found.law.exponent_ci[0] < exponent < found.law.exponent_ci[1]
-    assert [(size.numbers, size.beyond) for size in found.left_out] == [(2, "shorter"), (128, "longer")]
+    assert [(size.numbers, size.beyond) for size in found.left_out] == [
+        (2, "shorter than tested"),
+        (128, "longer than tested"),
+    ]
     assert all(size.ci is None for size in found.left_out)
 
 
@@ -174,7 +189,7 @@ def test_without_three_lengths_there_is_a_chart_and_no_line(make_run_at, tmp_pat
     sizes = [of_size(make_run_at, tmp_path / f"{size}", size, slope=0.0) for size in (4, 8, 16)]
     flat = capacity(sizes, 10)
     assert flat.law is None
-    assert [size.beyond for size in flat.held] == ["longer"] * 3
+    assert [size.beyond for size in flat.held] == ["longer than tested"] * 3
     chart = capacity_chart(flat).to_dict()
     assert len(chart["layer"]) == 1
     assert "No fit: fewer than three sizes" in chart["description"]

@@ -29,7 +29,7 @@ def told(directories, out, baseline=None):
 def test_csv_rows_are_the_tables_rows(make_run, tmp_path):
     directories = [make_run("a", "none", slope=0.01), make_run("b", "bahdanau", cell="lstm")]
     said, names = told(directories, tmp_path / "out")
-    tables = ["comparison.csv", "comparison.txt", "attentions.csv", "differences.csv"]
+    tables = ["comparison.csv", "comparison.txt", "attentions.csv", "differences.csv", "recall.csv"]
     charts = [f"{c}.{s}" for c in ("length_curve", "length_difference") for s in ("vl.json", "svg", "pdf", "png")]
     assert names == [*tables, *charts, "report.html"]
     with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
@@ -103,7 +103,7 @@ def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
     said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)
     assert f"dot seed=2 (b) failed: {reason}" in said
     assert names[:3] == ["comparison.csv", "comparison.txt", "attentions.csv"]
-    assert len(names) == 8
+    assert len(names) == 9
 
 
 def test_all_failed_runs_make_a_table_and_no_chart(make_run, tmp_path):

@@ -70,25 +70,84 @@ def test_two_that_tie_are_named_together():
     )
 
 
-def test_of_several_that_tie_each_is_compared_with_the_best_and_those_behind_are_left_out():
+def test_several_tie_where_no_two_of_them_differ_and_those_behind_are_left_out():
     rivals = [contrast("dot", d, p, (), other=name) for name, d, p in (("a", 1, 0.3), ("b", 2, 0.06), ("c", 9, 0.001))]
+    rivals += [contrast("a", d, p, (), other=name) for name, d, p in (("b", 1, 0.4), ("c", 8, 0.001))]
+    rivals += [contrast("b", 7, 0.001, (), other="c")]
     found = said(contrast(), *(contrast(name, 12.34 - d) for name, d in (("a", 1), ("b", 2), ("c", 9))), rivals=rivals)
     assert found.startswith(
-        "dot, a and b score 10.3 to 12.3 BLEU more than none; a and b do not differ significantly from dot ("
+        "dot, a and b score 10.3 to 12.3 BLEU more than none, and do not differ significantly from each other ("
     )
     assert "; between them: smallest Holm-corrected p = 0.060)" in found
+
+
+def test_arms_are_not_called_alike_where_the_largest_gain_is_the_least_sure_and_they_differ():
+    """dot's seeds are wild: it ties with all others, which do not tie with each other."""
+    rivals = [contrast("dot", d, 0.4, (), other=name) for name, d in (("general", 19.0), ("bahdanau", 36.0))]
+    rivals += [contrast("general", 17.0, 0.001, (), other="bahdanau")]
+    found = said(contrast("dot", 42.6, 0.3, ()), contrast("general", 23.5), contrast("bahdanau", 6.4), rivals=rivals)
+    assert found.startswith(
+        "general scores 23.5 BLEU more than none; dot does not differ significantly from none, nor from general ("
+    )
+    # one that is worse than the baseline is not "not different" from it
+    found = said(contrast("dot", 28.9, 0.3, ()), contrast("general", 9.0), contrast("bahdanau", -14.6), rivals=rivals)
+    assert "; dot does not differ significantly from none, nor from general; bahdanau scores 14.6 BLEU less" in found
+
+
+def test_two_that_are_alike_to_the_baseline_may_differ_from_each_other():
+    rivals = [contrast("dot", 3.0, 0.001, (), other="general", pairs=PAIRS[:1])]
+    pair = (contrast(name, gain, 0.2, (), pairs=PAIRS[:1]) for name, gain in (("dot", 1.6), ("general", -1.5)))
+    found = said(*pair, rivals=rivals)
+    assert found.startswith(
+        "On this test set dot and general were not found to differ from none: +1.6 and -1.5 BLEU; dot scores more than "
+        "general ("
+    )
+
+
+def test_one_untrained_arm_has_no_verdict_of_its_own():
+    found = said(contrast(), contrast("general", -39.0, score=0.02))
+    assert "; general scored under 1 BLEU: not trained long enough to be compared (" in found
+
+
+def test_two_seeds_say_over_what_the_interval_and_the_p_are():
+    found = said(contrast(pairs=PAIRS[:2]))
+    assert "(95 % interval +11.3 to +13.6, p < 0.001 over sentences alone). " in found
 
 
 def test_an_arm_between_the_best_and_the_baseline_is_said_to_differ_from_neither():
     rivals = [contrast("dot", 4.0, 0.2, (), other="general")]
     found = said(contrast(), contrast("general", 8.0, 0.3, ()), rivals=rivals)
     assert found.startswith(
-        "dot scores 12.3 BLEU more than none; general does not differ significantly from dot, nor from none ("
+        "dot scores 12.3 BLEU more than none; general does not differ significantly from none, nor from dot ("
     )
     # the largest gain may be the least sure
     rivals = [contrast("dot", 1.0, 0.9, (), other="general")]
     found = said(contrast("dot", 9.0, 0.3, ()), contrast("general", 8.0, 0.001), rivals=rivals)
-    assert found.startswith("general scores 8.0 BLEU more than none; dot does not differ significantly from none (")
+    assert found.startswith(
+        "general scores 8.0 BLEU more than none; dot does not differ significantly from none, nor from general ("
+    )
+
+
+def test_a_worse_arm_is_named_beside_a_winner():
+    rivals = [contrast("dot", 17.0, 0.001, (), other="general")]
+    found = said(contrast(), contrast("general", -5.0, 0.001, ()), rivals=rivals)
+    assert found.startswith(
+        "dot scores 12.3 BLEU more than none, and 17.0 more than general, the next; general scores 5.0 BLEU less than "
+    )
+
+
+def test_an_arm_that_shares_no_seed_with_the_best_is_neither_beaten_nor_alike():
+    found = said(contrast(), contrast("general", 11.0))
+    assert found.startswith(
+        "dot and general score 11.0 to 12.3 BLEU more than none; dot and general share no seed: not compared ("
+    )
+    assert "do not differ" not in found
+
+
+def test_unequal_seeds_may_turn_the_order_round_and_that_is_said():
+    rivals = [contrast("dot", -2.0, 0.01, (), other="general")]
+    found = said(contrast(), contrast("general", 11.0), rivals=rivals)
+    assert found.startswith("general scores 11.0 BLEU more than none, and 2.0 more than dot, the next (")
 
 
 def test_no_difference_is_no_gain():
@@ -158,11 +217,11 @@ def test_one_seed_says_nothing_of_attentions():
     found = said(contrast(pairs=PAIRS[:2]), contrast("general", 12.24, pairs=PAIRS[:2]), rivals=rivals)
     assert found.startswith(
         "dot and general score 12.2 to 12.3 BLEU more than none: these trained models differ on this test set; "
-        "those of dot and general do not differ from each other ("
+        "dot and general were not found to differ from each other ("
     )
     assert " 2 seeds: too few to know the spread between trainings. " in found
     alike = said(contrast(gain=0.4, p=0.3, buckets=(), pairs=PAIRS[:1]))
-    assert alike.startswith("These trained models of dot and none do not differ on this test set: +0.4 BLEU (95 %")
+    assert alike.startswith("On this test set dot was not found to differ from none: +0.4 BLEU (95 % interval")
     for text in (found, alike):
         assert "significant" not in text
 
@@ -201,12 +260,12 @@ def test_budgets(pairs, budgets):
     [
         (0.1, 6.14, "each. At this budget: none was still improving (validation BLEU rose by 6.1 in the last fifth)."),
         (
-            0.5,
+            1.0,
             6.14,
-            "none and dot were still improving (validation BLEU rose by 6.1 and 0.5 in the last fifth).",
+            "none and dot were still improving (validation BLEU rose by 6.1 and 1.0 in the last fifth).",
         ),
         (None, 6.14, "At this budget: none was still improving (validation BLEU rose by 6.1 in the last fifth)."),
-        (0.49, -1.0, BUDGETS),
+        (0.99, -1.0, BUDGETS),
         (None, None, BUDGETS),
     ],
 )

@@ -9,6 +9,7 @@ import vl_convert
 from lookback.report import length_chart, read_run
 from lookback.report.contrasts import CountedRuns
 from lookback.report.recall_chart import FIFTHS, bucket_key, enough, recall_chart
+from lookback.report.recall_table import recall_rows
 
 LENGTHS = [*(length for length in range(1, 41) for _ in range(6)), *range(41, 51)]
 
@@ -25,7 +26,7 @@ def runs(make_run_at, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(runs):
-    return CountedRuns(runs).recall()
+    return CountedRuns(runs).recall
 
 
 def layers(chart):
@@ -55,6 +56,21 @@ def test_lines_bands_and_chance_are_what_was_counted(runs, found, bucket):
     assert chance["encoding"]["y"]["field"] == "chance"
     assert mean["encoding"]["y"]["scale"]["domain"] == [0, 1]
     assert thin["mark"]["strokeWidth"] < mean["mark"]["strokeWidth"]
+
+
+def test_rows_for_the_csv_are_the_curves(found):
+    written = recall_rows(found, 1)
+    assert len(written) == sum(len(arm.mean) for arm in found.values()) * len(FIFTHS)
+    for name, arm in found.items():
+        for part in arm.mean:
+            of = [row for row in written if (row["attention"], row["lo"]) == (name, part.get("lo"))]
+            assert [row["part"] for row in of] == list(FIFTHS)
+            assert [row["recall"] for row in of] == part["recall"]
+            assert [[row["low"], row["high"]] for row in of] == [ci or [None, None] for ci in part["ci"]]
+            assert [row["chance"] for row in of] == part["chance"]
+            assert {(row["seeds"], row["n"], row["hi"], row["group"]) for row in of} == {
+                (2, part["n"], part.get("hi"), 1)
+            }
 
 
 def test_it_is_the_plain_count_of_the_runs_sentences(runs, found):
@@ -117,8 +133,8 @@ def test_what_is_not_there_is_refused(runs, found):
 
 def test_runs_without_gold_or_with_other_gold_have_no_part(runs, make_run):
     without = read_run(make_run("a", "general", lengths=LENGTHS, aligned=False))
-    assert list(CountedRuns([*runs, without]).recall()) == ["none", "dot"]
-    assert CountedRuns([without]).recall() == {}
+    assert list(CountedRuns([*runs, without]).recall) == ["none", "dot"]
+    assert CountedRuns([without]).recall == {}
     other = read_run(make_run("b", "general", lengths=LENGTHS))
     path = other.directory / "test" / "segments.npz"
     with np.load(path) as file:
@@ -126,5 +142,5 @@ def test_runs_without_gold_or_with_other_gold_have_no_part(runs, make_run):
     arrays["position_statistics"][:, 0] *= 0.5
     np.savez(path, **arrays)
     counted = CountedRuns([*runs, other])
-    assert counted.recall() == {}
+    assert counted.recall == {}
     assert any("different gold links" in note for note in counted.evidence().notes)

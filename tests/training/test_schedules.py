@@ -36,6 +36,30 @@ def test_inverse_sqrt_rises_to_the_rate_and_falls_with_the_root() -> None:
     assert found[400] == pytest.approx(2.0 * math.sqrt(4 / 400))
 
 
+def test_cosine_rises_to_the_rate_and_falls_along_half_a_cosine() -> None:
+    found = rates(schedules.cosine, 104, warmup_updates=4)
+    assert found[:4] == [0.5, 1.0, 1.5, 2.0]
+    assert found[4] == 2.0
+    falling = [2.0 * 0.5 * (1 + math.cos(math.pi * update / 100)) for update in range(100)]
+    assert found[4:] == pytest.approx(falling)
+    assert found[54] == pytest.approx(1.0)
+
+
+def test_cosine_ends_at_zero_and_stays_there() -> None:
+    optimizer = SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler = schedules.cosine(optimizer, 3, warmup_updates=0)["scheduler"]
+    found = []
+    for _ in range(6):
+        optimizer.step()
+        scheduler.step()
+        found.append(optimizer.param_groups[0]["lr"])
+    assert found == pytest.approx([0.75, 0.25, 0.0, 0.0, 0.0, 0.0])
+
+
+def test_cosine_of_a_training_shorter_than_its_warmup() -> None:
+    assert rates(schedules.cosine, 3, rate=1.0, warmup_updates=50) == pytest.approx([0.02, 0.04, 0.06])
+
+
 def test_luong_halves_every_twelfth_after_two_thirds() -> None:
     """12 epochs of 10 updates: the paper's eight at the full rate, then four halvings."""
     found = rates(schedules.luong, 120, rate=1.0)
@@ -65,7 +89,9 @@ def test_plateau_waits_for_more_than_its_patience() -> None:
         (schedules.luong, {"start": 1.0}, "start=1.0"),
         (schedules.luong, {"halvings": -1}, "halvings=-1"),
         (schedules.inverse_sqrt, {"warmup_updates": 0}, "warmup_updates=0"),
+        (schedules.cosine, {"warmup_updates": -1}, "warmup_updates=-1"),
         (schedules.constant, {"warmup_updates": -1}, "warmup_updates=-1"),
+        (schedules.plateau, {"monitor": "bleu"}, "monitor='bleu': expected validation/perplexity"),
         (schedules.plateau, {"mode": "up"}, "mode='up'"),
     ],
 )

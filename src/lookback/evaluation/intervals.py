@@ -12,10 +12,11 @@ squares.
     low  = d - sqrt((d - low of the sentences)² + (t s / sqrt(K))²)
     high = d + sqrt((high of the sentences - d)² + (t s / sqrt(K))²)
 
-A p-value is the level of the interval that ends at 0, so the two never contradict each other: p < 0.05 where the 95 %
-interval leaves out 0, and nowhere else. A t statistic with Satterthwaite's degrees of freedom would be the common
-choice. With three trainings it finds a p under 0.003 up to seven times too often, wherever chance makes the spread of
-three look small, and small p-values are what Holm's correction asks for. This one is never found too often.
+A p-value is the level of the interval that ends at 0, so that p < 0.05 just where the 95 % interval leaves out 0. (Of
+fewer than three trainings p is another one, of these models alone: see `lookback.evaluation.significance`.) A t
+statistic with Satterthwaite's degrees of freedom would be the common choice. With three trainings it finds a p under
+0.003 up to seven times too often, wherever chance makes the spread of three look small, and small p-values are what
+Holm's correction asks for. This one is never found too often.
 """
 
 import numpy as np
@@ -67,8 +68,8 @@ def combined(estimate: float, low: float, high: float, error: float, trainings: 
 def p_values(estimates: ArrayLike, low: ArrayLike, high: ArrayLike, errors: ArrayLike, trainings: int) -> list[float]:
     """Two-sided p of each estimate: the level of the interval (`combined`) that ends at 0. At least two `trainings`.
 
-    All are `(tests,)`: `low` and `high` the 95 % intervals over sentences, `errors` over trainings. At other levels the
-    sentences' bound towards 0 is as far away as a normal error's would be.
+    All are `(tests,)`: `low` and `high` the 95 % intervals over sentences, `errors` over trainings. For levels
+    other than 95 % the bound over sentences is scaled as a normal quantile is.
     """
     from scipy.special import ndtri
 

@@ -129,8 +129,8 @@ RECALL, CHANCE = (
         ("chance", "recall by chance", recall.CHANCE),
     )
 )
-"""Of each fifth of the source, for runs with gold links: see `lookback.evaluation.recall`. They are curves over the
-source's positions, and so no reader chooses from them for a curve over its length."""
+"""Of each fifth of the source, for runs with gold links: see `lookback.evaluation.recall`. They have a chart of their
+own, over positions, and so no place in `MEASURES`, which are drawn over length."""
 ALIGNED = _position("aligned", "sentences with links", lambda statistics: statistics[..., recall.ALIGNED])
 
 _BY_POSITION = {measure.key: measure for measure in (*RECALL, *CHANCE, ALIGNED)}

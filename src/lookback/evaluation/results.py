@@ -57,7 +57,7 @@ SCHEMA: dict[str, Field] = {
     "position_recall": Field(
         list, True, "where words are lost, a record a bucket of by_length (see POSITION); null without gold alignments"
     ),
-    "convergence": Field(dict, True, "whether the training had stopped improving (see CONVERGENCE); null if not known"),
+    "convergence": Field(dict, True, "how much validation BLEU rose at last (see CONVERGENCE); null if not known"),
     "agreement": Field(
         list,
         True,
@@ -198,12 +198,9 @@ def results(
 ) -> dict[str, Any]:
     """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
 
-    `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length) and `convergence` (`CONVERGENCE`) are
-    None where there is nothing to say. `segments` are these predictions' counts where the caller has them already. An
-    empty test set has null scores.
-    `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length) and `agreement` (an `AGREEMENT` a bucket
-    of distances) are None where there is nothing to say. `segments` are these predictions' counts where the caller has
-    them already. An empty test set has null scores.
+    `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length), `convergence` (`CONVERGENCE`) and
+    `agreement` (an `AGREEMENT` a bucket of distances) are None where there is nothing to say. `segments` are these
+    predictions' counts where the caller has them already. An empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = Segments.of(predictions, tokenize) if segments is None else segments

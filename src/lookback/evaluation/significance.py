@@ -48,6 +48,9 @@ FEW = 3
 _ROUNDING = 1e-9
 """Of a score, lost in floating point, as in the tests against sacrebleu: trials so near are equally extreme."""
 
+_TRIALS_A_TEST = 40
+"""Of a family that Holm corrects: twice as many as the smallest p needs to be under 0.05 after it"""
+
 Pair = tuple[int, int]
 """Places of two runs: the difference is the first one's score minus the second one's."""
 
@@ -175,7 +178,7 @@ class Resamples:
         """
         scored = measure_of(measure)
         wholes = self.whole_differences(contrasts, measure)
-        curves = [self._tested(bucket, contrasts, scored) for bucket in self._buckets]
+        curves = [self._tested(bucket, contrasts, scored, len(self._buckets)) for bucket in self._buckets]
         _correct(
             [
                 (bucket, len(pairs))
@@ -191,7 +194,7 @@ class Resamples:
 
     def whole_differences(self, contrasts: Sequence[Sequence[Pair]], measure: str = "bleu") -> list[Bucket]:
         """The `whole` of each contrast's `Difference`: one family of Holm's correction."""
-        wholes = self._tested(self._whole, contrasts, measure_of(measure))
+        wholes = self._tested(self._whole, contrasts, measure_of(measure), 1)
         _correct([(whole, len(pairs)) for whole, pairs in zip(wholes, contrasts, strict=True)])
         return wholes
 
@@ -201,8 +204,11 @@ class Resamples:
             for bucket, chosen in cut(self._runs[0].source_length, bounds, closed=closed)
         ]
 
-    def _tested(self, part: "_Part", contrasts: Sequence[Sequence[Pair]], measure: Measure) -> list[Bucket]:
-        """One bucket of every contrast, its p-value not corrected yet."""
+    def _tested(self, part: "_Part", contrasts: Sequence[Sequence[Pair]], measure: Measure, parts: int) -> list[Bucket]:
+        """One bucket of every contrast, its p-value not corrected yet: `parts` of them make a family."""
+        # p is never under 1 / (trials + 1), and Holm multiplies it: in a large family few trials could decide nothing
+        family = parts * len(contrasts)
+        trials = self.resamples if family < LEVEL * self.resamples else _TRIALS_A_TEST * family
         scores = part.scores(measure)
         nothing = dict.fromkeys(("score", "other", "difference", "ci", "p"))
         undecided = {"p_holm": None, "significant": False, "models_differ": False}
@@ -222,7 +228,8 @@ class Resamples:
                 }
             tested.append({**part.about, "n": part.n, **found, **undecided})
         few = [place for place in known if len(contrasts[place]) < FEW]
-        for place, p in zip(few, part.randomisation([contrasts[place] for place in few], measure), strict=True):
+        found_p = part.randomisation([contrasts[place] for place in few], measure, trials)
+        for place, p in zip(few, found_p, strict=True):
             tested[place]["p"] = p
         for trainings in sorted({mean.trainings for mean in known.values()} - set(range(FEW))):
             alike = {place: mean for place, mean in known.items() if mean.trainings == trainings}
@@ -267,19 +274,21 @@ class _Part:
         self._runs, self._chosen, self._effective_order = runs, chosen, effective_order
         self._resamples, self._seed = resamples, seed
         self._scores: dict[str, NDArray[np.float64]] = {}
-        self._sums: dict[tuple[str, Callable[..., Any]], NDArray[np.float64]] = {}
+        self._sums: dict[tuple[str, Callable[..., Any], int], NDArray[np.float64]] = {}
 
     def scores(self, measure: Measure) -> NDArray[np.float64]:
         """(runs, 1 + resamples): of the sentences as they are, then of each resample; NaN where it does not exist."""
         if measure.key not in self._scores:
             if self.n:
-                scores = measure.score(self._summed(measure.statistics, resample), self._effective_order)
+                scores = measure.score(
+                    self._summed(measure.statistics, resample, self._resamples), self._effective_order
+                )
             else:
                 scores = np.full((len(self._runs), 1 + self._resamples), np.nan)
             self._scores[measure.key] = scores
         return self._scores[measure.key]
 
-    def randomisation(self, contrasts: Sequence[Sequence[Pair]], measure: Measure) -> list[float]:
+    def randomisation(self, contrasts: Sequence[Sequence[Pair]], measure: Measure, trials: int) -> list[float]:
         """p of each contrast: how often its difference is as large, either way, once the arms are swapped at random.
 
         A sentence is swapped in all pairs of runs or in none, since their outputs for it are no independent samples.
@@ -288,8 +297,8 @@ class _Part:
         if not contrasts:
             return []
         first, second = np.array([pair for pairs in contrasts for pair in pairs], dtype=np.intp).reshape(-1, 2).T
-        total = self._summed(measure.statistics, resample)[:, :1]  # (runs, 1, columns)
-        swapped = self._summed(measure.statistics, sums_of_halves)
+        total = self._summed(measure.statistics, resample, self._resamples)[:, :1]  # (runs, 1, columns)
+        swapped = self._summed(measure.statistics, sums_of_halves, trials)
         moved = swapped[second] - swapped[first]  # (pairs, 1 + trials, columns)
         moved[:, 0] = 0
 
@@ -304,12 +313,12 @@ class _Part:
             start += len(pairs)
         return p_values
 
-    def _summed(self, statistics: str, draw: Callable[..., NDArray[np.float64]]) -> NDArray[np.float64]:
-        """(runs, 1 + resamples, columns): these statistics of the sentences as they are, then of each draw of them."""
-        key = statistics, draw
+    def _summed(self, statistics: str, draw: Callable[..., NDArray[np.float64]], times: int) -> NDArray[np.float64]:
+        """(runs, 1 + times, columns): these statistics of the sentences as they are, then of each draw of them."""
+        key = statistics, draw, times
         if key not in self._sums:
             counts = np.stack([getattr(run, statistics)[self._chosen] for run in self._runs])
-            drawn = draw(counts, self._resamples, self._seed)
+            drawn = draw(counts, times, self._seed)
             self._sums[key] = np.concatenate([counts.sum(axis=1, keepdims=True), drawn], axis=1)
         return self._sums[key]
 
@@ -371,9 +380,9 @@ def _half_interval(
     """The interval of a half length, `half (1 + resamples,)`, `without (trainings,)` each of them; NaN: never reached.
 
     What is never reached is beyond the last of `middles`, the mid-points of the curve: a bound there is None. For the
-    error over trainings, and for an estimate that is itself beyond, it counts as that last mid-point, as near as it can
-    be: so the low bound is no surer than it should be, and the high one is open as soon as one training, left out,
-    makes the curve never fall. No bound is under the first mid-point. None where both would be beyond.
+    error over trainings, and for an estimate that is itself beyond, it counts as that last mid-point, as near as it
+    can be, which makes the low bound conservative. The high bound is None if leaving out any one training gives a
+    curve that never falls to half. No bound is under the first mid-point. None where both would be beyond.
     """
     if len(middles) < 2:
         return None

@@ -118,7 +118,7 @@ class FixedContext(Attention):
     """No attention: c_i = c, the encoder's final states, one a direction, at every step.
 
     Of a two-way encoder these are both ends, [h→_S; h←_1]: more than papers give it, so that an arm without attention
-    has the encoder of those with one. A one-way encoder makes it theirs: c = h→_S, the last state, with
+    has the encoder of those with one. With a one-way encoder c is the papers': c = h→_S, the last state, with
     ``direction="forward"`` (RNNencdec: Cho et al. 2014; Bahdanau et al. 2015, App. A.2.2), and the state that has read
     the source backwards with ``direction="backward"`` (Sutskever et al. 2014, whose decoder has it as its first state
     alone: ``context_to=["init"]``).

@@ -19,7 +19,7 @@ Points = list[dict[str, Any]]
 def budget_charts(scored: Scored) -> list[alt.LayerChart]:
     """Draw every moment of `scored`, the earliest first, all on one scale: what moves from one to the next is the arms.
 
-    An arm's thick line is the mean of its runs, its band the bootstrap interval of that mean, thin lines are the runs;
+    An arm's thick line is the mean of its runs, its band the interval of that mean, thin lines are the runs;
     colours, marks and axis are those of the length chart. A bucket with fewer than 50 sentences is a hollow point,
     joined to no other.
     """
@@ -96,6 +96,7 @@ def _title(scored: Scored, moment: int, hollow: bool) -> alt.TitleParams:
     assert first is not None
     seeds = sorted({arm["seeds"] for arm in scored.moments[moment].arms.values()})
     lines = "one seed" if seeds[-1] == 1 else f"{span(seeds)} seeds: thin lines, their mean thick"
+    over = "sentences alone" if seeds[-1] == 1 else "trainings and sentences"
     of = sum(bucket["n"] for bucket in first["by_length"])
     out = f" · {scored.left_out} of the runs left out: not scored at these moments" if scored.left_out else ""
     return alt.TitleParams(
@@ -104,9 +105,9 @@ def _title(scored: Scored, moment: int, hollow: bool) -> alt.TitleParams:
             f"data {first['data']}, {scored.sentences:,} of {of:,} test sentences, the first of each length · "
             "beside each name: BLEU of these",
             "greedy search with the weights of that moment, so the last one is not the test's score",
-            "where the schedule lowers the learning rate towards the end, it had not yet fallen at the earlier "
-            "moments: a training that ended there would score somewhat higher",
-            f"{lines} · band: its 95 % bootstrap interval" + (f" · hollow: n < {ENOUGH}" if hollow else "") + out,
+            "at the earlier moments the learning rate had not yet fallen: a training that ended there, with a schedule "
+            "of its own, may score far higher",
+            f"{lines} · band: 95 % interval over {over}" + (f" · hollow: n < {ENOUGH}" if hollow else "") + out,
             first["signature"],
         ],
     )

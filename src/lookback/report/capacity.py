@@ -16,7 +16,7 @@ from lookback.report.runs import Run
 SIZE = "encoder.hidden_size"
 """The one setting, beside the seed, in which the runs differ"""
 THRESHOLD = 50.0
-"""BLEU of what still fits. Not the half of a run's own best: a vector too small for any sentence has a best, too."""
+"""BLEU of what still fits. Fixed, as half of a run's own best would exist for a vector too small for any sentence."""
 SIZES = 3
 """As few sizes as make a law: a line through two of them always fits"""
 _WIDTHS, _BUCKETS, _LONGEST = (2, 3, 5, 10), 12, 60
@@ -36,9 +36,9 @@ class Held:
     words: float | None
     """Source length at which BLEU falls under `THRESHOLD`; None where it is outside of the lengths that were tested"""
     ci: list[float] | None
-    """95 % bootstrap interval of `words`, over the resamples that have it; None where `words` is None"""
+    """95 % bootstrap interval of `words` over sentences alone, in those resamples that have it"""
     beyond: str | None
-    """Why `words` is None: `shorter` or `longer` than all that were tested"""
+    """Why `words` is None: it is `shorter than tested`, `longer than tested`, or `not tested` at two lengths"""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Law:
     scale: float
     exponent: float
     scale_ci: list[float]
-    """95 % percentile bootstrap interval, over sentences and, where a size has several runs, over these"""
+    """95 % percentile bootstrap interval over sentences alone: it says nothing of other trainings"""
     exponent_ci: list[float]
 
     def words(self, numbers: float) -> float:
@@ -70,16 +70,16 @@ class Capacity:
 
     @property
     def left_out(self) -> list[Held]:
-        """The sizes that say nothing about the law but that it has to go on beyond the lengths that were tested."""
+        """The sizes that have no length, and so no part in the law."""
         return [size for size in self.held if size.words is None]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Names of columns, and a row of texts a size."""
-        head = ["numbers in the vector", "seeds", f"words at BLEU {THRESHOLD:.0f}", "95 % interval", "by the law"]
+        head = ["numbers in the vector", "seeds", f"words at BLEU {THRESHOLD:.0f}", "95 % over sentences", "by the law"]
         head += [f"BLEU {label(bucket)}" for bucket in self.buckets]
         rows = []
         for size in self.held:
-            words = f"{size.words:.1f}" if size.words is not None else f"{size.beyond} than tested"
+            words = f"{size.words:.1f}" if size.words is not None else str(size.beyond)
             bounds = "–" if size.ci is None else f"{size.ci[0]:.1f} to {size.ci[1]:.1f}"
             by_law = "–" if self.law is None else f"{self.law.words(size.numbers):.1f}"
             scores = ["–" if score is None else f"{score:.1f}" for score in size.scores]
@@ -109,16 +109,16 @@ def capacity(runs: Sequence[Run], resamples: int = RESAMPLES, seed: int = 0) -> 
     scores = np.stack([_scores(counts, rows, resamples, (seed, bucket["lo"])) for bucket, rows in parts], axis=-1)
     full = [place for place, (_, rows) in enumerate(parts) if len(rows) >= ENOUGH]
     middles = [float(lengths[parts[place][1]].mean()) for place in full]
-    generator = np.random.default_rng((seed, 3))
     held, words = [], []
     for numbers, places in sorted(by_size.items()):
-        means = _means(scores[places], generator)  # (1 + resamples, buckets)
+        means = scores[places].mean(axis=0)  # (1 + resamples, buckets)
         falls = lengths_held(means[:, full], middles)
         words.append(falls)
         known = falls[1:][~np.isnan(falls[1:])]
         beyond = None
         if np.isnan(falls[0]):
-            beyond = "shorter" if full and means[0, full[0]] <= THRESHOLD else "longer"
+            beyond = "shorter than tested" if full and means[0, full[0]] <= THRESHOLD else "longer than tested"
+            beyond = "not tested" if len(full) < 2 else beyond
         held.append(
             Held(
                 numbers,
@@ -132,6 +132,23 @@ def capacity(runs: Sequence[Run], resamples: int = RESAMPLES, seed: int = 0) -> 
     buckets = [{**bucket, "n": len(rows)} for bucket, rows in parts]
     law = fitted([size.numbers for size in held], np.stack(words, axis=1))
     return Capacity([run for run, _ in counted], buckets, held, law)
+
+
+def capacity_rows(capacity: Capacity, group: int) -> list[dict[str, Any]]:
+    """A row a size, for capacity.csv."""
+    return [
+        {
+            "group": group,
+            "numbers": size.numbers,
+            "seeds": size.seeds,
+            "words": size.words,
+            "low": None if size.ci is None else size.ci[0],
+            "high": None if size.ci is None else size.ci[1],
+            "by_law": None if capacity.law is None else capacity.law.words(size.numbers),
+            **{f"bleu {label(bucket)}": score for bucket, score in zip(capacity.buckets, size.scores, strict=True)},
+        }
+        for size in capacity.held
+    ]
 
 
 def numbers_of(run: Run) -> int:
@@ -183,8 +200,8 @@ def _line(numbers: Sequence[int], words: NDArray[np.float64]) -> tuple[float, fl
     if known.sum() < SIZES:
         return None
     x, y = np.log(np.asarray(numbers, dtype=np.float64)[known]), np.log(words[known])
-    exponent = float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
-    return float(np.exp(y.mean() - exponent * x.mean())), exponent
+    exponent, logarithm = np.polyfit(x, y, 1)
+    return float(np.exp(logarithm)), float(exponent)
 
 
 def _scores(
@@ -194,14 +211,6 @@ def _scores(
     counts = np.stack([of.bleu_statistics[rows] for of in segments])
     sums = np.concatenate([counts.sum(axis=1, keepdims=True), resample(counts, resamples, seed)], axis=1)
     return np.asarray(bleu(sums, effective_order=True), dtype=np.float64)
-
-
-def _means(scores: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
-    """Mean over runs of `scores (runs, 1 + resamples, buckets)`; in a resample over runs that were drawn anew."""
-    runs, rows, _ = scores.shape
-    weights = np.full((rows, runs), 1 / runs)
-    weights[1:] = generator.multinomial(runs, weights[0], size=rows - 1) / runs
-    return np.einsum("srb,rs->rb", scores, weights)
 
 
 def _alike(runs: Sequence[Run]) -> list[Run] | None:

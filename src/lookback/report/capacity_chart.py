@@ -9,6 +9,7 @@ import numpy as np
 
 from lookback.evaluation import label
 from lookback.report.capacity import THRESHOLD, Capacity, Held
+from lookback.report.chart_words import span
 from lookback.report.charts import PALETTE, drawn_from, layered
 
 LIGHTEST, DARKEST = "#f1f5fa", "#08306b"
@@ -100,12 +101,10 @@ def _title(capacity: Capacity) -> alt.TitleParams:
     assert results is not None
     sentences = sum(bucket["n"] for bucket in capacity.buckets)
     seeds = sorted({size.seeds for size in capacity.held})
-    counted = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seeds"
-    if seeds == [1]:
-        counted = "one seed, so training noise is not in the intervals"
+    counted = "one seed" if seeds == [1] else f"{span(seeds)} seeds"
     subtitle = [
         _fit(capacity),
-        f"points: where BLEU falls under {THRESHOLD:.0f}, with 95 % intervals"
+        f"points: where BLEU falls under {THRESHOLD:.0f}, with 95 % intervals over sentences alone"
         + (f" · left out of the fit: {_missing(capacity.left_out)}" if capacity.left_out else ""),
         f"attention {capacity.runs[0].attention} · data {results['data']}, {sentences:,} test sentences · {counted}",
         str(results["signature"]),
@@ -128,9 +127,9 @@ def _fit(capacity: Capacity) -> str:
 def _missing(sizes: Sequence[Held]) -> str:
     """`8 (shorter than tested), 128, 256 (longer than tested)`"""
     named = []
-    for beyond in ("shorter", "longer"):
+    for beyond in dict.fromkeys(size.beyond for size in sizes):
         if of := [f"{size.numbers}" for size in sizes if size.beyond == beyond]:
-            named.append(f"{', '.join(of)} ({beyond} than tested)")
+            named.append(f"{', '.join(of)} ({beyond})")
     return ", ".join(named)
 
 

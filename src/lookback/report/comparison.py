@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from lookback.errors import InputError
 from lookback.evaluation import atomic_write
+from lookback.report.capacity import capacity_rows
 from lookback.report.capacity_chart import capacity_chart
 from lookback.report.charts import save_chart
 from lookback.report.difference_chart import difference_chart
@@ -19,6 +20,7 @@ from lookback.report.group import Group, grouped
 from lookback.report.headline import headline
 from lookback.report.length_chart import length_chart
 from lookback.report.page import write_page
+from lookback.report.recall_table import recall_rows
 from lookback.report.runs import Run, is_run
 from lookback.report.table import cost_table, score_table, write_csv
 from lookback.report.terminal_curve import TerminalCurve
@@ -26,7 +28,8 @@ from lookback.report.tuning import tuned, tuned_in_words, tuned_rows
 
 CSV, TEXT = "comparison.csv", "comparison.txt"
 PAGE = "report.html"
-ARMS, DIFFERENCES, TUNING = "attentions.csv", "differences.csv", "tuning.csv"
+ARMS, DIFFERENCES, RECALL = "attentions.csv", "differences.csv", "recall.csv"
+TUNING, SIZES = "tuning.csv", "capacity.csv"
 CURVE, DIFFERENCE, CAPACITY = "length_curve", "length_difference", "capacity"
 
 
@@ -35,12 +38,13 @@ def compare(
 ) -> list[Path]:
     """Print the tables of `runs`, and what their attentions gain over the attention `baseline`, in a sentence too.
 
-    Into `out` go comparison.txt, what is printed, in 80 columns; comparison.csv, a row a run; attentions.csv, a row an
-    attention, with intervals; differences.csv, a row an attention and bucket; tuning.csv, a row an attention and
-    learning rate, where there are several; length_curve.{vl.json,svg,pdf,png}; length_difference.{the same};
-    capacity.{the same}, where runs of one attention differ in encoder.hidden_size alone, in three or more values; and
-    report.html, the page. What needs the counts in a run's segments.npz is left out without them. An `out` that ends in
-    .html is the page's own path, and nothing else is written.
+    Into `out` go comparison.txt, what is printed, in 80 columns; comparison.csv, a row a run; attentions.csv, a row
+    an attention, with intervals; differences.csv, a row an attention and bucket; recall.csv, where in the source
+    words are lost; tuning.csv, a row an attention and learning rate, where there are several;
+    length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; capacity.{csv and the same}, where runs of one
+    attention differ in encoder.hidden_size alone, in three or more values; and report.html, the page. What needs the
+    counts in a run's segments.npz is left out without them. An `out` that ends in .html is the page's own path, and
+    nothing else is written.
 
     Runs with different BLEU signatures or test sets are never compared: each such group has its own tables and its own
     charts (length_curve-1, length_curve-2, …). Runs without scores are listed with their status and reason.
@@ -95,6 +99,8 @@ def _write_files(out: Path, groups: Sequence[Group]) -> list[Path]:
     for name, lines in {
         ARMS: [row for group in groups for row in arm_rows(group.evidence.arms, group.number)],
         DIFFERENCES: [row for group in groups for row in difference_rows(group.evidence.contrasts, group.number)],
+        RECALL: [row for group in groups for row in recall_rows(group.counted.recall, group.number)],
+        SIZES: [row for group in groups if group.capacity for row in capacity_rows(group.capacity, group.number)],
         TUNING: [row for group in groups for row in tuned_rows(tuned(group.scored), group.number)],
     }.items():
         if lines:
@@ -169,5 +175,5 @@ def _older_files(out: Path, groups: Sequence[Group]) -> set[Path]:
     if others := sorted(older - {row["run"] for group in groups for row in group.rows}):
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
     charts = {path for name in (CURVE, DIFFERENCE, CAPACITY) for path in out.glob(f"{name}*")}
-    tables_beside = {path for name in (ARMS, DIFFERENCES, TUNING) for path in out.glob(name)}
+    tables_beside = {path for name in (ARMS, DIFFERENCES, RECALL, SIZES, TUNING) for path in out.glob(name)}
     return {path for path in charts if path.name.endswith((".vl.json", ".svg", ".pdf", ".png"))} | tables_beside

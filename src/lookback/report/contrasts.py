@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -60,7 +62,7 @@ class Evidence:
     contrasts: list[Contrast] = field(default_factory=list)
     """Largest gain first"""
     rivals: list[Contrast] = field(default_factory=list)
-    """The first contrast's arm against each other arm with its baseline, on the whole test set: is it the best?"""
+    """Each two arms that share the first contrast's baseline, on the whole test set; the one that gains more first"""
     arms: dict[str, Arm] = field(default_factory=dict)
     """What the runs of each arm come to"""
     curves: dict[str, list[Curve]] = field(default_factory=dict)
@@ -135,21 +137,18 @@ class CountedRuns:
     def _rivals(
         self, resamples: Resamples, contrasts: Sequence[Contrast], measure: str, notes: list[str]
     ) -> list[Contrast]:
-        """The arm that gains most against the others that are compared with the same baseline."""
-        if not contrasts:
-            return []
-        best, *others = contrasts
-        pairs: dict[str, list[Pair]] = {}
-        for other in others:
-            if other.baseline == best.baseline:
-                if shared := self._pairs(best.arm, other.arm):
-                    pairs[other.arm] = shared
-                else:
-                    notes.append(f"{best.arm} and {other.arm} have no seed in common; no difference was taken")
+        """Each two arms that are compared with the first contrast's baseline, the one that gains more first."""
+        compared = [contrast.arm for contrast in contrasts if contrast.baseline == contrasts[0].baseline]
+        pairs: dict[tuple[str, str], list[Pair]] = {}
+        for one, other in combinations(compared, 2):
+            if shared := self._pairs(one, other):
+                pairs[one, other] = shared
+            else:
+                notes.append(f"{one} and {other} have no seed in common; no difference was taken")
         wholes = resamples.whole_differences(list(pairs.values()), measure)
         return [
-            Contrast(best.arm, name, self._runs(of), Difference(measure, len(of), whole, []))
-            for (name, of), whole in zip(pairs.items(), wholes, strict=True)
+            Contrast(one, other, self._runs(of), Difference(measure, len(of), whole, []))
+            for ((one, other), of), whole in zip(pairs.items(), wholes, strict=True)
         ]
 
     def _pairs(self, one: str, other: str) -> list[Pair]:
@@ -160,6 +159,7 @@ class CountedRuns:
     def _runs(self, pairs: Sequence[Pair]) -> list[tuple[Run, Run]]:
         return [(self._counted[one][0], self._counted[other][0]) for one, other in pairs]
 
+    @cached_property
     def recall(self) -> dict[str, ArmRecall]:
         """By arm, where in the source words are lost; arms without gold links, and runs without, are left out."""
         aligned = self._aligned

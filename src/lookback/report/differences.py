@@ -14,18 +14,21 @@ _BROUGHT_BY_ATTENTION = ("attention.", "decoder.query", "learning_rate")
 
 def differing(runs: Sequence[Run]) -> list[str]:
     """Config keys, such as `encoder.cell`, with more than one value in `runs`, beside the attention and the seed."""
-    keys = dict.fromkeys(key for run in runs for key in run.settings)
-    return [
-        key
-        for key in keys
-        if not key.startswith(_NO_NUMBER_DEPENDS_ON) and _differs(key, runs, key.startswith(_BROUGHT_BY_ATTENTION))
-    ]
+    keys = dict.fromkeys(key for run in runs for key in run.settings if not key.startswith(_NO_NUMBER_DEPENDS_ON))
+    if not any(map(rate_is_the_attentions, runs)):
+        keys.pop("learning_rate", None)  # nothing reads it
+    return [key for key in keys if _differs(key, runs, key.startswith(_BROUGHT_BY_ATTENTION))]
+
+
+def rate_is_the_attentions(run: Run) -> bool:
+    """Whether its optimizer takes `learning_rate`, which attentions' own files set, and no rate of its own."""
+    return value(run, "optimizer.lr") == "${learning_rate}"
 
 
 def naming(runs: Sequence[Run]) -> list[str]:
-    """The keys of `differing` that arms need in their names: those in which a recipe departs from the others do not.
+    """The keys of `differing` that belong into the names of arms: those that differ between runs of one recipe.
 
-    What a recipe sets is told by its own name (`named_by_recipe`); within its runs it counts like any other setting.
+    What a recipe itself sets is told by its own name (`named_by_recipe`).
     """
     kinds: dict[str, list[Run]] = {}
     for run in runs:
@@ -41,9 +44,12 @@ def named_by_recipe(run: Run) -> bool:
 
 
 def brought(runs: Sequence[Run], key: str) -> dict[str, Any]:
-    """A key that attentions' own files set, such as `decoder.query`, of each attention; nothing where all are alike."""
+    """A key that attentions' own files set, such as `decoder.query`, by attention.
+
+    Nothing where all attentions have one value, nor where one of them has several: `differing` names such a key.
+    """
     values = {run.attention: value(run, key) for run in runs}
-    return values if len(set(map(str, values.values()))) > 1 else {}
+    return values if len(set(map(str, values.values()))) > 1 and not _differs(key, runs, True) else {}
 
 
 def value(run: Run, key: str) -> Any:

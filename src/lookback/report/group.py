@@ -7,7 +7,7 @@ from pathlib import Path
 from lookback.evaluation import FEW
 from lookback.report.capacity import Capacity, capacity
 from lookback.report.contrasts import CountedRuns, Evidence
-from lookback.report.differences import brought, differing, value
+from lookback.report.differences import brought, differing, rate_is_the_attentions, value
 from lookback.report.runs import Run
 from lookback.report.table import Row, rows
 
@@ -67,9 +67,9 @@ def _warnings(runs: Sequence[Run]) -> Iterator[str]:
     for key in differing(runs):
         values = ", ".join(dict.fromkeys(str(value(run, key)) for run in runs))
         yield f"the runs differ in more than the attention: {key} is {values}"
-    if rates := brought(runs, "learning_rate"):
+    if (rates := brought(runs, "learning_rate")) and all(map(rate_is_the_attentions, runs)):
         named = ", ".join(f"{attention}: {rate}" for attention, rate in rates.items())
-        yield f"each attention has the learning rate that validation chose for it ({named})"
+        yield f"each attention has a learning rate of its own ({named})"
     if queries := brought(runs, "decoder.query"):
         named = ", ".join(f"{attention}: {query}" for attention, query in queries.items())
         yield (

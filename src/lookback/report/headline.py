@@ -5,6 +5,7 @@ three seeds nothing is said of attentions, only of the models that were trained.
 """
 
 from collections.abc import Mapping, Sequence, Set
+from itertools import combinations, permutations
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -66,31 +67,39 @@ def answer(evidence: Evidence) -> Answer:
     few = seeds[0] < FEW
     decided = [contrast for contrast in compared if differs(contrast.difference.whole)]
     better = [contrast for contrast in decided if contrast.difference.whole["difference"] > 0]
-    if not better:
-        return Answer(*_no_winner(compared, decided, few), *about)
-    beaten = {rival.baseline for rival in evidence.rivals if differs(rival.difference.whole)}
-    winners = [contrast for contrast in better if contrast.arm not in beaten] or better
-    tied = [contrast for contrast in compared if contrast.arm not in beaten and contrast not in winners]
-    among = [rival for rival in evidence.rivals if rival.baseline not in beaten]
-    claim, basis = _gain(winners, "more"), _basis(winners, len(evidence.contrasts))
-    if not tied and len(winners) == 1 and evidence.rivals:
-        following = evidence.rivals[0]  # of all others the one with the largest gain
-        claim += f", and {following.difference.whole['difference']:.1f} more than {following.baseline}, the next"
-        basis += f"; over {following.baseline}: {_basis([following], len(evidence.rivals))}"
-    claim += f": {MODELS_DIFFER}" if few else ""
-    if len(winners) > 1:
-        claim += _alike(winners, few)
-    if tied:
-        open_ones = _listed([contrast.arm for contrast in tied])
-        verb = "does" if len(tied) == 1 else "do"
-        adverb = "" if few else " significantly"
-        claim += f"; {open_ones} {verb} not differ{adverb} from {best.baseline if best in tied else best.arm}"
-        if best not in tied:
-            claim += f", nor from {best.baseline}"
-    if among:
-        smallest = min(rival.difference.whole["p_holm"] for rival in among)
-        basis += f"; between them: {_p(smallest, len(evidence.rivals), 'smallest ' if len(among) > 1 else '')}"
-    return Answer(claim, basis, *_lengths(winners, few, "better", len(compared) == 1), *about)
+    worse = [contrast for contrast in decided if contrast not in better]
+    alike = [contrast for contrast in compared if contrast not in decided]
+    rivals = _Rivals(evidence.rivals)
+    parts: list[str] = []
+    if better:
+        winners = [one for one in better if not any(rivals.beats(other.arm, one.arm) for other in better)] or better
+        claim, basis = _winning(winners, compared, rivals, few)
+        shown, direction = winners, "better"
+        open_ones = [one for one in alike if not any(rivals.beats(winner.arm, one.arm) for winner in winners)]
+        if open_ones:
+            tied = all(rivals.of(one.arm, winner.arm) for one in open_ones for winner in winners)
+            nor = f", nor from {_listed([winner.arm for winner in winners])}" if tied else ""
+            parts.append(_open(open_ones, few) + nor)
+        # the arm with the largest gain may be the least sure of it, and yet better than one of the winners
+        beating = rivals.among([*alike, *winners])
+        parts += [f"{one} scores more than {other}" for one, other in beating if one in {c.arm for c in alike}]
+    elif alike:
+        claim, basis = _open(alike, few, gains=True), _basis(alike, len(compared), "smallest ")
+        shown, direction = alike, "better"
+        parts += [f"{one} scores more than {other}" for one, other in rivals.among(alike)]
+    else:
+        claim, basis = _gain(worse, "less"), _basis(worse, len(compared))
+        shown, direction = worse, "worse"
+        claim += f": {MODELS_DIFFER}" if few else ""
+    if worse and shown is not worse:
+        parts.append(_gain(worse, "less"))
+        basis += "" if better else f"; {_basis(worse, len(compared))}"
+    if untrained := [contrast.arm for contrast in compared if contrast.difference.whole["score"] < UNTRAINED]:
+        parts.append(f"{_listed(untrained)} scored under {UNTRAINED:.0f} BLEU: not trained long enough to be compared")
+    claim = "; ".join([claim, *parts])
+    if claim.startswith("on "):
+        claim = "O" + claim[1:]
+    return Answer(claim, basis, *_lengths(shown, few, direction, len(compared) == 1), *about)
 
 
 def p_value(p: float) -> str:
@@ -98,26 +107,65 @@ def p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def _no_winner(compared: Sequence[Contrast], worse: Sequence[Contrast], few: bool) -> tuple[str, str, str, str]:
-    """Claim, basis, lengths and tests where no arm is better than the baseline: those alike it, then those worse."""
-    alike = [contrast for contrast in compared if contrast not in worse]
-    claims, bases = [], []
-    if alike:
-        names = _listed([contrast.arm for contrast in alike])
-        gains = _listed([f"{contrast.difference.whole['difference']:+z.1f}" for contrast in alike])
+class _Rivals:
+    """What is known of each two arms that share a baseline."""
+
+    def __init__(self, rivals: Sequence[Contrast]) -> None:
+        self.family = len(rivals)
+        self._of = {(rival.arm, rival.baseline): rival for rival in rivals}
+
+    def of(self, one: str, other: str) -> Contrast | None:
+        """The contrast of two arms, whichever comes first in it; None where they share no seed."""
+        return self._of.get((one, other)) or self._of.get((other, one))
+
+    def beats(self, one: str, other: str) -> bool:
+        """Whether `one` was found to score more than `other`."""
+        rival = self.of(one, other)
+        if rival is None or not differs(rival.difference.whole):
+            return False
+        return bool((rival.difference.whole["difference"] > 0) is (rival.arm == one))
+
+    def among(self, contrasts: Sequence[Contrast]) -> list[tuple[str, str]]:
+        """The pairs of these arms of which the first was found to score more."""
+        return [(one.arm, other.arm) for one, other in permutations(contrasts, 2) if self.beats(one.arm, other.arm)]
+
+
+def _winning(winners: Sequence[Contrast], compared: Sequence[Contrast], rivals: _Rivals, few: bool) -> tuple[str, str]:
+    """Claim and basis of the arms that are better than the baseline, and worse than none of the others."""
+    claim, basis = _gain(winners, "more"), _basis(winners, len(compared))
+    others = [contrast for contrast in compared if contrast not in winners]
+    if len(winners) == 1 and others and all(rivals.beats(winners[0].arm, other.arm) for other in others):
+        following = max(others, key=lambda other: other.difference.whole["difference"])
+        rival = rivals.of(winners[0].arm, following.arm)
+        assert rival is not None
+        claim += f", and {abs(rival.difference.whole['difference']):.1f} more than {following.arm}, the next"
+        basis += f"; over {following.arm}: {_basis([rival], rivals.family)}"
+    claim += f": {MODELS_DIFFER}" if few else ""
+    pairs = [(one.arm, other.arm, rivals.of(one.arm, other.arm)) for one, other in combinations(winners, 2)]
+    tested = [rival for _, _, rival in pairs if rival is not None]
+    if tested and len(tested) == len(pairs) and not any(differs(rival.difference.whole) for rival in tested):
         if few:
-            names = _listed([*(contrast.arm for contrast in alike), alike[0].baseline])
-            claims.append(f"These trained models of {names} do not differ on this test set: {gains} BLEU")
+            claim += f"; {_listed([winner.arm for winner in winners])} were not found to differ from each other"
         else:
-            verb = "does" if len(alike) == 1 else "do"
-            claims.append(f"{names} {verb} not differ significantly from {alike[0].baseline}: {gains} BLEU")
-        bases.append(_basis(alike, len(compared), "smallest "))
-    if worse:
-        claims.append(_gain(worse, "less") + (f": {MODELS_DIFFER}" if few else ""))
-        bases.append(_basis(worse, len(compared)))
-    shown, direction = (alike, "better") if alike else (worse, "worse")
-    lengths, tests = _lengths(shown, few, direction, len(compared) == 1)
-    return "; ".join(claims), "; ".join(bases), lengths, tests
+            claim += ", and do not differ significantly from each other"
+    claim += "".join(f"; {one} and {other} share no seed: not compared" for one, other, rival in pairs if rival is None)
+    if tested:
+        smallest = min(rival.difference.whole["p_holm"] for rival in tested)
+        basis += f"; between them: {_p(smallest, rivals.family, 'smallest ' if len(tested) > 1 else '')}"
+    return claim, basis
+
+
+def _open(alike: Sequence[Contrast], few: bool, gains: bool = False) -> str:
+    """`dot and general do not differ significantly from none`; of few seeds what was found of these models alone."""
+    names, one = _listed([contrast.arm for contrast in alike]), len(alike) == 1
+    if few:
+        said = f"on this test set {names} {'was' if one else 'were'} not found to differ from {alike[0].baseline}"
+    else:
+        said = f"{names} {'does' if one else 'do'} not differ significantly from {alike[0].baseline}"
+    if gains:
+        each = [f"{contrast.difference.whole['difference']:+z.1f}" for contrast in alike]
+        said += f": {_listed(each)} BLEU"
+    return said
 
 
 def _gain(contrasts: Sequence[Contrast], direction: str) -> str:
@@ -129,25 +177,17 @@ def _gain(contrasts: Sequence[Contrast], direction: str) -> str:
     return f"{names} {verb} {amount} BLEU {direction} than {contrasts[0].baseline}"
 
 
-def _alike(winners: Sequence[Contrast], few: bool) -> str:
-    """That the winners do not differ: each was compared with the first of them."""
-    adverb = "" if few else " significantly"
-    if len(winners) == 2:
-        subject = f"; those of {_listed([contrast.arm for contrast in winners])} do" if few else ", and do"
-        return f"{subject} not differ{adverb} from each other"
-    others = _listed([contrast.arm for contrast in winners[1:]])
-    return f"; {others} do not differ{adverb} from {winners[0].arm}"
-
-
 def _basis(contrasts: Sequence[Contrast], family: int, several: str = "largest ") -> str:
     """The interval and p of one contrast; of several the ends of their intervals, and their largest or smallest p."""
     wholes = [contrast.difference.whole for contrast in contrasts]
     low, high = min(whole["ci"][0] for whole in wholes), max(whole["ci"][1] for whole in wholes)
     p_values = [whole["p_holm"] for whole in wholes]
+    # of two seeds the interval is over trainings, too, and p is not
+    alone = " over sentences alone" if any(1 < contrast.difference.seeds < FEW for contrast in contrasts) else ""
     if len(wholes) == 1:
-        return f"95 % interval {low:+z.1f} to {high:+z.1f}, {_p(p_values[0], family)}"
+        return f"95 % interval {low:+z.1f} to {high:+z.1f}, {_p(p_values[0], family)}{alone}"
     p = max(p_values) if several == "largest " else min(p_values)
-    return f"95 % intervals within {low:+z.1f} and {high:+z.1f}, {_p(p, family, several)}"
+    return f"95 % intervals within {low:+z.1f} and {high:+z.1f}, {_p(p, family, several)}{alone}"
 
 
 def _p(p: float, family: int, which: str = "") -> str:

@@ -18,7 +18,7 @@ from lookback.training.module import TranslationModule, data_of
 from lookback.training.progress import in_terminal
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
-"""Of a training's updates, after which it is scored: relative to half of it a quarter, half, whole, twice"""
+"""Of a training's updates, after which it is scored: a quarter, half, all and twice those of one half as long"""
 _BATCH = 64
 """Sentences that are translated together; changes no number"""
 
@@ -36,9 +36,9 @@ class BudgetScores(Callback):
         statistics              (moments, sentences, 10), as `lookback.evaluation.sentence_statistics` has them
 
     A moment is no training of its own: where the schedule lowers the learning rate towards the end, it had not yet
-    fallen, and a training that ended there would score somewhat higher. A training that ends before it was planned to
-    has its last moment there, with a smaller share. Nothing goes back into the training, and the time that it takes is
-    no part of `Cost`.
+    fallen, and a training that ended there, with a schedule of its own, may score far higher. A training that ends
+    before it was planned to has its last moment there, with a smaller share. Nothing goes back into the training, and
+    the time that it takes is no part of `Cost`.
     """
 
     def __init__(self, path: Path | str, per_bucket: int) -> None:
@@ -57,7 +57,7 @@ class BudgetScores(Callback):
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._planned = int(trainer.estimated_stepping_batches)
         self._due = moments_due(self._planned)
-        # what was planned anew has other moments: those of both stay
+        # a resumed training may be planned longer: moments stay that the new plan has, too
         kept = [place for place, at in enumerate(self.updates) if at in self._due]
         self.updates = [self.updates[place] for place in kept]
         self.target_tokens = [self.target_tokens[place] for place in kept]

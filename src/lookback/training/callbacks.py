@@ -11,7 +11,10 @@ from lookback.data import Batch
 
 
 class LastValidation(Callback):
-    """Lets every training end with a validation, also where its last update is none of those that one is due at."""
+    """Lets a training end with a validation, even if none is due at its last update.
+
+    One that validates every n-th epoch alone (`trainer.check_val_every_n_epoch`) and ends in another has none there.
+    """
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int

@@ -35,8 +35,8 @@ class CorpusBleu(Metric):
 class TokenMean(Metric):
     """The mean loss of a token, in nats, of all batches since the last reset: Σ nats / Σ tokens.
 
-    Batches hold sentences of like length, so a mean over batches would weigh the words of short sentences more. A loss
-    that is no number makes the mean none. NaN, too, before any token.
+    Batches hold sentences of like length, so a mean over batches would weigh the words of short sentences more. A NaN
+    loss makes the mean NaN; so does no token at all.
     """
 
     full_state_update = False
@@ -56,5 +56,5 @@ class TokenMean(Metric):
         return self.nats / self.tokens
 
     def sums(self) -> tuple[float, int]:
-        """What ``update`` takes to be here again."""
+        """Arguments that bring an empty mean back to this one through ``update``."""
         return float(self.nats), int(self.tokens)

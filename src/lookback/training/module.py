@@ -105,7 +105,7 @@ class TranslationModule(lightning.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
-        checkpoint["train_loss"] = self.train_loss.sums()  # a point of the curve may lie on both sides of a stop
+        checkpoint["train_loss"] = self.train_loss.sums()  # of a point that is not full yet
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         if "train_loss" in checkpoint:  # not in those of earlier versions
@@ -119,11 +119,11 @@ class TranslationModule(lightning.LightningModule):
         """``loss``, what the optimizer gets; ``nll``, the batch's unsmoothed nats; ``tokens``: of how many words."""
         result = self._loss(batch, self.label_smoothing)
         self.train_loss.update(result.nll.detach(), result.tokens)
-        self._end_point()  # here: callbacks save checkpoints before `on_train_batch_end`, without the point's tokens
+        self._close_point()  # here: callbacks save checkpoints before `on_train_batch_end`, without the point's tokens
         loss = result.loss / (result.tokens if self.normalize == "tokens" else len(batch))
         return {"loss": loss, "nll": result.nll, "tokens": result.tokens}
 
-    def _end_point(self) -> None:
+    def _close_point(self) -> None:
         """Close a point of the training curve where this batch ends an update that is logged."""
         batches = self.trainer.fit_loop.batch_idx + 1
         steps = batches % self.trainer.accumulate_grad_batches == 0 or self.trainer.is_last_batch
@@ -135,8 +135,8 @@ class TranslationModule(lightning.LightningModule):
         return self.model(batch.source, batch.source_length, batch.target, smoothing, batch.target_tokens)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_index: int) -> None:
-        if self._point is None:  # the last update is logged too, but not known to be the last before its end
-            self._end_point()
+        if self._point is None:  # Lightning logs the last update, too, and knows by now that it was
+            self._close_point()
         if self._point is not None:
             self.log("train/loss", self._point, on_step=True, on_epoch=False)
             self._point = None

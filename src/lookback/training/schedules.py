@@ -10,6 +10,8 @@ from typing import Any, Literal
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
+_MONITORED = ("validation/perplexity", "validation/loss", "validation/bleu")
+
 
 def constant(optimizer: Optimizer, total_updates: int, warmup_updates: int = 0) -> dict[str, Any]:
     """The optimizer's learning rate, after a linear warm-up."""
@@ -25,6 +27,18 @@ def inverse_sqrt(optimizer: Optimizer, total_updates: int, warmup_updates: int =
 
     def factor(update: int) -> float:
         return min(_warmup(update, warmup_updates), math.sqrt(warmup_updates / max(update, 1)))
+
+    return _each_update(optimizer, factor)
+
+
+def cosine(optimizer: Optimizer, total_updates: int, warmup_updates: int = 50) -> dict[str, Any]:
+    """A linear warm-up, then half a cosine from the full rate to 0 at the end (Loshchilov and Hutter 2017, eq. 5)."""
+    if warmup_updates < 0:
+        raise ValueError(f"warmup_updates={warmup_updates}: expected 0 or more")
+
+    def factor(update: int) -> float:
+        falling = max(update - warmup_updates, 0) / max(total_updates - warmup_updates, 1)
+        return _warmup(update, warmup_updates) * 0.5 * (1 + math.cos(math.pi * min(falling, 1.0)))
 
     return _each_update(optimizer, factor)
 
@@ -59,12 +73,14 @@ def plateau(
     patience: int = 1,
 ) -> dict[str, Any]:
     """Multiplied by ``factor`` once ``monitor`` has not improved for more than ``patience`` validations."""
+    if monitor not in _MONITORED:
+        raise ValueError(f"monitor={monitor!r}: expected {', '.join(_MONITORED)}")
     if mode not in ("min", "max"):
         raise ValueError(f"mode={mode!r}: expected min or max")
     direction: Literal["min", "max"] = "min" if mode == "min" else "max"
     scheduler = ReduceLROnPlateau(optimizer, mode=direction, factor=factor, patience=patience)
     # the module steps it after each validation: not every epoch has one, and an epoch may have several. Lightning would
-    # step it at the end of each epoch, and warn where that has no validation: its turn never comes
+    # step it at the end of each epoch, and warn where that has no validation: this frequency keeps it from doing so
     return {"scheduler": scheduler, "interval": "epoch", "frequency": sys.maxsize, "monitor": monitor}
 
 

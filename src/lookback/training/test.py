@@ -57,7 +57,6 @@ def test(
     tokenize = data.corpus.bleu_tokenize
     segments = Segments.of(predictions, tokenize, gold_links(data, predictions))
     looks_back = module.model.decoder.attention.looks_back
-    texts = data.texts("test")
     record = results(
         predictions,
         tokenize,
@@ -74,7 +73,7 @@ def test(
         git=git_revision(),
         data_fingerprint=data.fingerprint,
         segments=segments,
-        agreement=agreement(predictions, texts["agreement"]) if "agreement" in texts.column_names else None,
+        agreement=agreement_by_distance(data, predictions),
     )
     write_predictions(directory / "predictions.jsonl", predictions)
     segments.save(directory / "segments.npz")
@@ -97,6 +96,14 @@ def gold_links(data: TranslationData, predictions: Sequence[Prediction]) -> list
         else None
         for row in rows
     ]
+
+
+def agreement_by_distance(data: TranslationData, predictions: Sequence[Prediction]) -> list[dict[str, Any]] | None:
+    """``agreement`` of results.json; None where the test set does not say which of its words agree."""
+    texts = data.texts("test")
+    if "agreement" not in texts.column_names:
+        return None
+    return agreement(predictions, [texts[prediction.id]["agreement"] for prediction in predictions])
 
 
 def print_results(record: dict[str, Any]) -> None:

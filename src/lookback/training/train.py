@@ -148,11 +148,13 @@ def _report(run: RunDirectory, record: dict[str, Any], config: dict[str, Any], l
 
 
 def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) -> None:
-    """A training goes on with the network, the data and the optimizer that it began with.
+    """A training goes on with the network, the data, the loss and the optimizer that it began with.
 
     What a checkpoint restores would silently win over another value: the optimizer's own settings, too.
     """
-    for group in ("attention", "encoder", "decoder", "data", "tokenizer", "batch", "optimizer", "seed"):
+    before = {"loss": {"normalize": "tokens"}, **before}  # as all were before there was a choice
+    groups = ("attention", "encoder", "decoder", "data", "tokenizer", "batch", "loss", "label_smoothing", "optimizer")
+    for group in (*groups, "seed"):
         old, new = _leaves(group, before.get(group)), _leaves(group, now[group])
         for key in sorted((old.keys() | new.keys()) - {"batch.evaluation_size"}):
             if old.get(key) != new.get(key):
@@ -192,8 +194,11 @@ def _for_a_stream(config: DictConfig) -> dict[str, Any]:
 def _validations(config: DictConfig, data: TranslationData) -> dict[str, Any]:
     """The trainer's settings of when to validate: ten times a training, unless they say it themselves."""
     settings = config.trainer
-    if settings.check_val_every_n_epoch is not None or settings.val_check_interval is not None:
+    if settings.check_val_every_n_epoch is not None:
         return {}
+    if settings.val_check_interval is not None:
+        # a share is one of an epoch; Lightning wants to be told that epochs are counted
+        return {"check_val_every_n_epoch": 1} if isinstance(settings.val_check_interval, float) else {}
     loader, limit = data.train_dataloader(), settings.limit_train_batches
     assert isinstance(loader, BatchLoader)  # as of all that is no stream
     batches = len(loader)

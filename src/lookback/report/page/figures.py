@@ -122,7 +122,7 @@ def _difference(group: Group) -> Figure | None:
 
 
 def _recall(group: Group) -> Figure | None:
-    found = group.counted.recall()
+    found = group.counted.recall
     if not found:
         return None
     parts = next(iter(found.values())).mean
@@ -136,7 +136,7 @@ def _capacity(group: Group) -> Figure | None:
     if group.capacity is None:
         return None
     variant = _variant(capacity_chart(group.capacity), *group.capacity.table())
-    return Figure("capacity", [Choice("measure", "Measure", {"bleu": MEASURES["bleu"].name})], {"bleu": variant})
+    return Figure("capacity", [], {"": variant})
 
 
 def _learning(group: Group) -> Figure | None:
