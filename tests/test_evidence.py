@@ -1,8 +1,10 @@
-"""What the README says of the comparison is what docs/ holds: the files that compare.py wrote from the trainings."""
+"""What the README says of its experiments is what docs/ holds: the files that compare.py wrote from the trainings."""
 
 import csv
 import io
+import math
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
@@ -12,15 +14,23 @@ from lookback.report.difference_table import arm_table
 from lookback.report.table import score_table
 from running import PROJECT
 
+ARMS = ("none", "dot", "general", "bahdanau")
 DOCS = PROJECT / "docs"
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 TEXT = (DOCS / "comparison.txt").read_text(encoding="utf-8")
+START = README[README.index("## Start") : README.index("## The comparison")]
 SECTION = README[README.index("## The comparison") : README.index("## Your own text")]
-BLOCKS = re.findall(r"^```text\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+Row = dict[str, float | str | None]
 
 
 def words(text: str) -> str:
     return " ".join(text.split())
+
+
+def lines(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def number(cell: str) -> float | str | None:
@@ -30,9 +40,11 @@ def number(cell: str) -> float | str | None:
         return cell or None
 
 
-def rows(name: str) -> list[dict[str, float | str | None]]:
+def rows(name: str, **having: object) -> list[Row]:
+    """Of a CSV in docs/ those that have these values."""
     with (DOCS / name).open(encoding="utf-8", newline="") as file:
-        return [{key: number(cell) for key, cell in row.items()} for row in csv.DictReader(file)]
+        found = [{key: number(cell) for key, cell in row.items()} for row in csv.DictReader(file)]
+    return [row for row in found if all(row[key] == value for key, value in having.items())]
 
 
 def printed(table: object) -> str:
@@ -42,10 +54,14 @@ def printed(table: object) -> str:
 
 
 def test_the_readme_quotes_what_was_printed() -> None:
-    assert len(BLOCKS) >= 2
-    for block in BLOCKS:
-        for line in filter(None, map(words, block.splitlines())):
-            assert line in words(TEXT), line
+    """Each part of each block as a whole, in its order."""
+    blocks = BLOCK.findall(SECTION)
+    assert len(blocks) >= 2
+    places = []
+    for part in (part for block in blocks for part in lines(block).strip("\n").split("\n\n")):
+        assert part in lines(TEXT), part
+        places.append(lines(TEXT).index(part))
+    assert places == sorted(places)
 
 
 def test_what_was_printed_is_of_the_same_runs_as_the_tables() -> None:
@@ -59,27 +75,27 @@ def test_what_was_printed_is_of_the_same_runs_as_the_tables() -> None:
         assert f"{row['difference']:+.1f} ({row['low']:.1f} to {row['high']:.1f})" in words(TEXT)
 
 
-def test_every_arm_has_the_same_seeds_and_the_same_budget() -> None:
+def test_every_arm_has_three_seeds_and_the_same_budget() -> None:
     runs = rows("comparison.csv")
-    seeds: dict[object, list[object]] = {}
-    for row in runs:
-        seeds.setdefault(row["attention"], []).append(row["seed"])
-    assert set(seeds) == {"none", "dot", "general", "bahdanau"}
-    assert len({tuple(sorted(of)) for of in seeds.values()}) == 1
-    assert len({(row["updates"]) for row in runs}) == 1
+    for name in ARMS:
+        assert sorted(row["seed"] for row in runs if row["attention"] == name) == [1, 2, 3]  # type: ignore[type-var]
+    assert len(runs) == 3 * len(ARMS)
+    assert len({row["updates"] for row in runs}) == len({row["target_tokens"] for row in runs}) == 1
     assert {row["status"] for row in runs} == {"finished"}
 
 
-@pytest.mark.parametrize("attention", ["none", "dot", "general", "bahdanau"])
-def test_an_attentions_learning_rate_is_the_one_that_validation_chose(attention: str) -> None:
-    (config,) = re.findall(
-        r"^learning_rate: ([\d.]+)", (PROJECT / "conf" / "attention" / f"{attention}.yaml").read_text(), re.M
-    )
-    grid = {row["learning_rate"]: row for row in rows("tuning.csv") if row["attention"] == attention}
-    best = min(grid, key=lambda rate: grid[rate]["validation_perplexity"])
-    assert best == float(config)
-    assert len(grid) > 1
+@pytest.mark.parametrize("attention", ARMS)
+def test_an_attentions_learning_rate_is_the_one_that_validation_chose_and_no_edge(attention: str) -> None:
+    config = (PROJECT / "conf" / "attention" / f"{attention}.yaml").read_text()
+    (rate,) = re.findall(r"^learning_rate: ([\d.]+)", config, re.M)
+    grid = {row["learning_rate"]: row for row in rows("tuning.csv", attention=attention)}
+    best = min(grid, key=lambda rate: grid[rate]["validation_perplexity"])  # type: ignore[arg-type, return-value]
+    assert best == float(rate)
     assert [rate for rate, row in grid.items() if row["chosen"] == "True"] == [best]
+    assert min(grid) < best < max(grid)  # type: ignore[type-var, operator]
+    (quoted,) = re.findall(rf"^  \| `{attention}` \| (.*) \|$", SECTION, re.M)
+    each = {rate: f"{rate:g}: {row['validation_perplexity']:.3f}" for rate, row in sorted(grid.items())}  # type: ignore[type-var]
+    assert quoted == " · ".join(f"**{text}**" if rate == best else text for rate, text in each.items())
 
 
 def test_times_and_scores_in_sentences_are_the_tables() -> None:
@@ -88,49 +104,61 @@ def test_times_and_scores_in_sentences_are_the_tables() -> None:
     found = re.findall(r"`(\w+)` (\d+) to (\d+) minutes", SECTION)
     assert {name for name, _, _ in found} == {"none", "bahdanau"}
     for name, low, high in found:
-        minutes = [row["seconds"] / 60 for row in runs if row["attention"] == name]
-        assert int(low) <= min(minutes) < int(low) + 1
-        assert int(high) - 1 < max(minutes) <= int(high)
-    (run,) = [row for row in runs if row["attention"] == "bahdanau" and row["seed"] == 1]
-    ((score, worst),) = re.findall(r"test BLEU ([\d.]+) \(seed 1\), worst length bucket ([\d.]+)", README)
-    assert float(score) == round(run["bleu"], 1)
-    assert float(worst) == round(min(run[key] for key in run if key.startswith("bleu ")), 1)
+        minutes = [row["seconds"] / 60 for row in runs if row["attention"] == name]  # type: ignore[operator]
+        assert int(low) == math.floor(min(minutes))
+        assert int(high) == math.ceil(max(minutes))
+    (size,) = re.findall(r"For these 12 runs it is ([\d.]+) MB", SECTION)
+    assert float(size) == round((DOCS / "report.html").stat().st_size / 1e6, 1)
+
+
+def test_the_first_commands_output_is_its_run() -> None:
+    (run,) = rows("comparison.csv", attention="bahdanau", seed=1)
+    ((score, worst),) = re.findall(r"test BLEU ([\d.]+) \(seed 1\), worst length bucket ([\d.]+)", START)
+    buckets = {key.removeprefix("bleu "): value for key, value in run.items() if key.startswith("bleu ") and value}
+    assert (score, worst) == (f"{run['bleu']:.1f}", f"{min(buckets.values()):.1f}")  # type: ignore[type-var]
+    assert run["bleu"] >= 98  # type: ignore[operator]
+    (block,) = BLOCK.findall(START)
+    quoted = {line.split()[0]: line.split() for line in block.splitlines()}
+    for bucket, value in buckets.items():
+        assert quoted[bucket][1:3] == [str(run[f"n {bucket}"]), f"{value:.1f}"]
+    assert f"BLEU {run['bleu']:.2f}  chrF {run['chrf']:.2f}  TER {run['ter']:.2f}" in block
+    assert f"perplexity {run['perplexity']:.3f}" in block
+    assert f"alignment error rate {run['aer_shift_0']:.3f}" in block
+    assert f"{abs(run['rise']):.1f} in the last fifth" in block  # type: ignore[arg-type]
+
+
+def test_what_the_other_schedule_gives_is_in_its_file() -> None:
+    said = re.findall(r"`(\w+)` ([\d.]+) \(here ([\d.]+)\)", SECTION)
+    assert {name for name, _, _ in said} == set(ARMS)
+
+    def lowest(file: str, name: str) -> str:
+        return f"{min(row['validation_perplexity'] for row in rows(file, attention=name)):.3f}"  # type: ignore[type-var]
+
+    for name, luong, here in said:
+        assert (luong, here) == (lowest("tuning_luong.csv", name), lowest("tuning.csv", name))
+
+
+def test_where_words_are_lost_is_in_its_file() -> None:
+    said = re.findall(r"`(\w+)` has ([\d, ]+ and \d+) % of the words of the five fifths", SECTION)
+    assert {name for name, _ in said} == {"none", "bahdanau"}
+    for name, shares in said:
+        found = [f"{100 * row['recall']:.0f}" for row in rows("recall.csv", attention=name, lo=51)]  # type: ignore[operator]
+        assert re.findall(r"\d+", shares) == found
+
+
+def under_two_nats(points: Iterable[Row]) -> int:
+    """The update at which the entropy of the look falls under 2 nats, interpolated."""
+    curve: list[tuple[float, float]] = [(row["update"], row["entropy"]) for row in points]  # type: ignore[misc]
+    (u0, e0), (u1, e1) = next(pair for pair in pairwise(curve) if pair[0][1] >= 2 > pair[1][1])
+    return round(u0 + (e0 - 2) / (e0 - e1) * (u1 - u0))
 
 
 def test_when_an_attention_begins_to_look_is_in_its_file() -> None:
-    (said,) = re.findall(
-        r"under 2 nats after (\d+) updates for `bahdanau` \((\d+) at a rate of 0.002\), "
-        r"(\d+) for `dot`\s+and (\d+) for `general`"
-        r".*? it was (\d+) for",
-        SECTION,
-        re.DOTALL,
-    )
-    curves: dict[tuple[object, ...], list[tuple[float, float]]] = {}
-    for row in rows("entropy.csv"):
-        key = row["attention"], row["learning_rate"], row["first_values"] == "by width"
-        curves.setdefault(key, []).append((row["update"], row["entropy"]))  # type: ignore[arg-type]
-
-    def under(attention: str, rate: float = 0.004, by_width: bool = True) -> int:
-        points = curves[attention, rate, by_width]
-        (u0, e0), (u1, e1) = next(pair for pair in pairwise(points) if pair[0][1] >= 2 > pair[1][1])
-        return round(u0 + (e0 - 2) / (e0 - e1) * (u1 - u0))
-
-    found = (
-        under("bahdanau"),
-        under("bahdanau", 0.002),
-        under("dot"),
-        under("general"),
-        under("bahdanau", by_width=False),
-    )
-    assert tuple(map(int, said)) == found
-
-
-def test_short_trainings_had_twice_the_rate_where_the_readme_says_so() -> None:
-    assert "there `dot` and `none` had twice the rate" in words(SECTION)
-    chosen = {row["attention"]: row["learning_rate"] for row in rows("tuning.csv") if row["chosen"] == "True"}
-    short = rows("tuning_500.csv")
-    for attention in ("dot", "none"):
-        best = min(
-            (row for row in short if row["attention"] == attention), key=lambda row: row["validation_perplexity"]
-        )
-        assert best["learning_rate"] == 2 * chosen[attention]
+    table = re.findall(r"^  \| `(\w+)` \| ([\d.]+) \| (\d+) \| (\d+|–) \|$", SECTION, re.M)
+    assert {name for name, *_ in table} == {"bahdanau", "general", "dot"}
+    for name, rate, by_width, as_before in table:
+        for first, found in (("by width", by_width), ("as before", as_before)):
+            points = rows(
+                "entropy.csv", corpus="grammar", attention=name, learning_rate=float(rate), first_values=first
+            )
+            assert found == ("–" if not points else str(under_two_nats(points)))

@@ -48,6 +48,20 @@ def test_seconds_are_those_of_updates_and_of_waiting_between_them(
     assert counted["tokens_per_second"] == round(counted["target_tokens"] / counted["seconds"], 1)
 
 
+def test_the_peak_is_of_the_whole_training_also_where_a_later_process_needs_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, resumed = Cost(), Cost()
+    monkeypatch.setattr("lookback.training.peak_memory.peak", lambda: 900_000_000)
+    resumed.load_state_dict(first.state_dict())
+    monkeypatch.setattr("lookback.training.peak_memory.peak", lambda: 600_000_000)
+    assert resumed.rates()["peak_memory_mb"] == 900.0
+    again = Cost()
+    again.load_state_dict(resumed.state_dict())
+    monkeypatch.setattr("lookback.training.peak_memory.peak", lambda: 950_000_000)
+    assert again.rates()["peak_memory_mb"] == 950.0
+
+
 def test_counting_asks_nothing_of_a_batch_that_may_be_on_a_gpu() -> None:
     """A read from a GPU waits until it has done what it was given: the step itself says how many tokens it had."""
     counted = Cost()

@@ -29,6 +29,8 @@ class Cost(Callback):
         self.seconds = 0.0
         self.waiting = 0.0
         self._since: float | None = None
+        self._earlier_peak = 0
+        """Bytes, of the processes in front of a resumed one"""
 
     def on_fit_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         peak_memory.reset()
@@ -87,11 +89,15 @@ class Cost(Callback):
             self.seconds += now - self._since
         self._since = now
 
+    def peak(self) -> int:
+        """The most memory held at a time, in bytes: of this process, or of one that the training was resumed from."""
+        return max(self._earlier_peak, peak_memory.peak())
+
     def rates(self) -> dict[str, float | None]:
         """Target tokens a second, the most memory held at a time, and the share of the seconds that was waiting."""
         return {
             "tokens_per_second": round(self.target_tokens / self.seconds, 1) if self.seconds else 0.0,
-            "peak_memory_mb": round(peak_memory.peak() / 1e6, 1),
+            "peak_memory_mb": round(self.peak() / 1e6, 1),
             "waiting": round(self.waiting / self.seconds, 4) if self.seconds else None,
         }
 
@@ -111,6 +117,7 @@ class Cost(Callback):
             "target_tokens": self.target_tokens,
             "seconds": self.seconds,
             "waiting": self.waiting,
+            "peak": self.peak(),
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -118,6 +125,7 @@ class Cost(Callback):
         self.target_tokens = state_dict["target_tokens"]
         self.seconds = state_dict["seconds"]
         self.waiting = state_dict["waiting"]
+        self._earlier_peak = state_dict.get("peak", 0)  # not in those of earlier versions
 
 
 def spelt(rates: Mapping[str, float | None]) -> dict[str, str]:
