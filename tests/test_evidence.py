@@ -162,3 +162,32 @@ def test_when_an_attention_begins_to_look_is_in_its_file() -> None:
                 "entropy.csv", corpus="grammar", attention=name, learning_rate=float(rate), first_values=first
             )
             assert found == ("–" if not points else str(under_two_nats(points)))
+
+
+def test_how_many_words_fit_is_in_its_file() -> None:
+    sizes = [row for row in rows("capacity.csv") if row["words"]]
+    said = re.findall(r"([\d.]+) words in (\d+) numbers", SECTION)
+    assert said == [(f"{row['words']:.1f}", str(row["numbers"])) for row in sizes]
+    assert len(said) >= 3
+    ((scale, exponent),) = re.findall(r"words = ([\d.]+) · numbers \^ ([\d.]+)", SECTION)
+    for row in sizes:
+        law = float(scale) * row["numbers"] ** float(exponent)  # type: ignore[operator]
+        assert law == pytest.approx(row["by_law"], rel=0.03)
+
+
+@pytest.mark.parametrize("attention", ARMS)
+def test_the_sweep_of_one_query_state_is_in_its_file(attention: str) -> None:
+    (run,) = rows("equal_query.csv", attention=attention)
+    assert run["seed"] == 1
+    (part,) = re.findall(r"\*\*The query differs with the scorer\*\*.*?docs/equal_query\.csv", SECTION, re.DOTALL)
+    ((score, current),) = re.findall(rf"`{attention}`\s+([\d.]+)(?: BLEU)?(?: \(current: ([\d.]+)\))?", part)
+    assert score == f"{run['bleu']:.1f}"
+    if current:
+        (own,) = rows("comparison.csv", attention=attention, seed=1)
+        assert current == f"{own['bleu']:.1f}"
+
+
+def test_the_papers_objective_is_in_its_file() -> None:
+    ((sentences, tokens),) = re.findall(r"seed 1 of `dot` has ([\d.]+) BLEU, against ([\d.]+)", SECTION)
+    runs = {row["loss.normalize"]: row for row in rows("normalize.csv", attention="dot", seed=1)}
+    assert (sentences, tokens) == (f"{runs['sentences']['bleu']:.1f}", f"{runs['tokens']['bleu']:.1f}")

@@ -168,7 +168,13 @@ def test_tied_embeddings_stay_one_matrix(tmp_path: Path, grammar_cache: str) -> 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adadelta", "sgd"])
 def test_the_rate_is_the_schedules(tmp_path: Path, grammar_cache: str, optimizer: str) -> None:
-    options = (f"optimizer={optimizer}", "optimizer.lr=0.125", "scheduler.start=0.5", "scheduler.halvings=3")
+    options = (
+        f"optimizer={optimizer}",
+        "optimizer.lr=0.125",
+        "scheduler=luong",
+        "scheduler.start=0.5",
+        "scheduler.halvings=3",
+    )
     watch = "+callbacks.rate._target_=lightning.pytorch.callbacks.LearningRateMonitor"
     run(tmp_path, grammar_cache, *options, "trainer.max_epochs=4", watch)
     (name,) = {name for row in metrics(tmp_path) for name in row if name.startswith("lr-")}
@@ -236,7 +242,14 @@ def test_a_point_of_the_training_curve_is_the_mean_of_a_token_since_the_last_poi
 
 def test_rate_and_gradient_are_those_of_the_update(tmp_path: Path, grammar_cache: str) -> None:
     """With plain gradient descent, an unclipped step is rate times gradient."""
-    options = (grammar_cache, "optimizer=sgd", "optimizer.lr=0.25", "scheduler.start=0.5", "trainer.max_steps=1")
+    options = (
+        grammar_cache,
+        "optimizer=sgd",
+        "optimizer.lr=0.25",
+        "scheduler=luong",
+        "scheduler.start=0.5",
+        "trainer.max_steps=1",
+    )
     first = first_weights(tmp_path, *options)
     run(tmp_path / "run", *options, "trainer.gradient_clip_val=null")
     (row,) = [row for row in metrics(tmp_path / "run") if row["train/gradient_norm"]]
@@ -496,6 +509,11 @@ def test_another_text_does_not_go_on(tmp_path: Path) -> None:
         ("label_smoothing=-1", r"label_smoothing=-1: expected"),
         ("loss.normalize=sentence", r"^loss\.normalize=sentence: expected one of tokens, sentences$"),
         ("search.beam_size=0", r"search: beam_size=0"),
+        ("optimizer.lr=-1", r"^optimizer\.lr=-1: expected a number over 0"),
+        ("learning_rate=fast", r"^learning_rate=fast: expected a number over 0"),
+        ("learning_rate=0", r"^learning_rate=0: expected a number over 0"),
+        ("learning_rate=.nan", r"^learning_rate=nan: expected a number over 0"),
+        ("scheduler.warmup_updates=-1", r"^scheduler: warmup_updates=-1: expected 0 or more"),
     ],
 )
 def test_a_setting_is_refused_before_the_text_is_read(
@@ -519,8 +537,7 @@ def test_a_setting_is_refused_before_the_text_is_read(
     ("override", "named"),
     [
         ("batch.unit=words", r"^batch\.unit: 'words', expected one of sentences, tokens"),
-        ("optimizer.lr=-1", r"optimizer: Invalid learning rate: -1"),
-        ("scheduler.start=2", r"scheduler: start=2: expected"),
+        ("optimizer.weight_decay=-1", r"optimizer: Invalid weight_decay value: -1"),
         ("label_smoothing=-1", r"label_smoothing=-1: expected"),
         ("seed=one", r"seed='one': expected a whole number"),
         ("seed=-1", r"seed=-1: expected a whole number"),

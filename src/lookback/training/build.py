@@ -1,5 +1,6 @@
 """From a config to the objects it names. Every key is an explicit constructor argument: a misspelt one is an error."""
 
+import math
 from typing import Any
 
 import pyarrow as pa
@@ -94,8 +95,16 @@ def rehearse(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
 
     joint: whether both sides have one tokenizer.
     """
+    rate = config.optimizer.lr
+    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
+        key = "learning_rate" if OmegaConf.is_interpolation(config.optimizer, "lr") else "optimizer.lr"
+        raise InputError(f"{key}={rate}: expected a number over 0, such as 0.004")
     word = pa.array(["word"])
-    build_module(config, *WordTokenization(joint=joint).learn(lambda side: iter([word])), bleu_tokenize)
+    module = build_module(config, *WordTokenization(joint=joint).learn(lambda side: iter([word])), bleu_tokenize)
+    with settings("optimizer"):
+        optimizer = module.optimizer(module.parameters())
+    with settings("scheduler"):
+        module.schedule(optimizer, 1)
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
