@@ -98,6 +98,15 @@ def test_other_signatures_and_test_sets_are_never_ranked_together(make_run, tmp_
     assert "it broke" in said
 
 
+def test_files_that_only_begin_like_ours_stay(make_run, tmp_path):
+    told([make_run("a", "none"), make_run("b", "dot")], tmp_path / "out")
+    own = ("capacity-notes.png", "length_curves_for_thesis.png", "tuning.csv", "length_curve-2.svg")
+    for name in own:
+        (tmp_path / "out" / name).write_text("mine")
+    told([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
+    assert [(tmp_path / "out" / name).exists() for name in own] == [True, True, True, False]  # the last is ours
+
+
 def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
     reason = "RuntimeError: [red]CUDA[/] out of memory"
     said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)

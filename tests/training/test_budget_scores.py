@@ -136,6 +136,18 @@ def test_a_longer_plan_keeps_the_moments_of_both(tmp_path: Path, grammar_cache: 
         assert np.array_equal(parts[name], array), name
 
 
+def test_another_sample_begins_anew_where_a_training_goes_on(
+    tmp_path: Path, grammar_cache: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (grammar_cache, "scheduler=constant")
+    run(tmp_path, *options, "trainer.max_epochs=4")
+    run(tmp_path, *options, "trainer.max_epochs=8", "callbacks.budgets.per_bucket=1")
+    arrays = saved(tmp_path)
+    assert arrays["updates"].tolist() == [24]
+    assert arrays["statistics"].shape == (1, 2, 10)
+    assert "another callbacks.budgets.per_bucket" in capsys.readouterr().out
+
+
 def test_a_sample_has_at_most_so_many_of_each_length(tmp_path: Path, grammar_cache: str) -> None:
     run(tmp_path, grammar_cache, "callbacks.budgets.per_bucket=2")
     arrays = saved(tmp_path)

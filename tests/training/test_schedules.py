@@ -56,8 +56,9 @@ def test_cosine_ends_at_zero_and_stays_there() -> None:
     assert found == pytest.approx([0.75, 0.25, 0.0, 0.0, 0.0, 0.0])
 
 
-def test_cosine_of_a_training_shorter_than_its_warmup() -> None:
-    assert rates(schedules.cosine, 3, rate=1.0, warmup_updates=50) == pytest.approx([0.02, 0.04, 0.06])
+def test_cosine_warms_up_for_a_tenth_of_the_training_at_most() -> None:
+    assert rates(schedules.cosine, 3, rate=1.0, warmup_updates=50) == pytest.approx([1.0, 0.75, 0.25])
+    assert rates(schedules.cosine, 20, rate=1.0, warmup_updates=50)[:3] == pytest.approx([0.5, 1.0, 1.0])
 
 
 def test_luong_halves_every_twelfth_after_two_thirds() -> None:
@@ -93,6 +94,9 @@ def test_plateau_waits_for_more_than_its_patience() -> None:
         (schedules.constant, {"warmup_updates": -1}, "warmup_updates=-1"),
         (schedules.plateau, {"monitor": "bleu"}, "monitor='bleu': expected validation/perplexity"),
         (schedules.plateau, {"mode": "up"}, "mode='up'"),
+        (schedules.plateau, {"monitor": "validation/bleu"}, "mode=min: expected max"),
+        (schedules.plateau, {"factor": -1.0}, "factor=-1.0: expected a number between 0 and 1"),
+        (schedules.plateau, {"patience": 0.5}, "patience=0.5: expected a whole number"),
     ],
 )
 def test_what_is_refused_is_named(schedule: Callable[..., Any], settings: dict[str, Any], named: str) -> None:

@@ -458,6 +458,23 @@ def test_another_network_does_not_go_on_from_a_checkpoint(tmp_path: Path, gramma
         run(tmp_path, grammar_cache, "attention=none", "trainer.max_epochs=2")
 
 
+@pytest.mark.parametrize(
+    ("override", "named"),
+    [
+        (
+            "scheduler=constant",
+            r"scheduler\._target_=\S+cosine, which cannot go on with scheduler\._target_=\S+constant",
+        ),
+        ("loss.normalize=sentences", r"loss\.normalize=tokens, which cannot go on with loss\.normalize=sentences"),
+        ("label_smoothing=0.1", r"label_smoothing=0\.0, which cannot go on with label_smoothing=0\.1"),
+    ],
+)
+def test_another_schedule_or_loss_does_not_go_on(tmp_path: Path, grammar_cache: str, override: str, named: str) -> None:
+    run(tmp_path, grammar_cache)
+    with pytest.raises(InputError, match=named):
+        run(tmp_path, grammar_cache, override, "trainer.max_epochs=2")
+
+
 def test_another_rate_is_refused_where_the_checkpoint_would_win(tmp_path: Path, grammar_cache: str) -> None:
     run(tmp_path, grammar_cache, "optimizer.lr=0.01")
     with pytest.raises(InputError, match=r"optimizer\.lr=0\.01, which cannot go on with optimizer\.lr=0\.02; expected"):

@@ -1,5 +1,6 @@
 """Had a training stopped improving? What its validations say of its last fifth."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ def convergence(bleu: Logged, perplexity: Logged) -> dict[str, Any] | None:
         rise = last - float(np.interp(since, at, values))
     return {
         "validation_bleu": last,
-        "validation_perplexity": min((value for _, value in perplexity), default=None),
+        "validation_perplexity": min((value for _, value in perplexity if math.isfinite(value)), default=None),
         "rise": rise,
         "since_update": since,
         "updates": updates,

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -174,6 +175,6 @@ def _older_files(out: Path, groups: Sequence[Group]) -> set[Path]:
         older = {row.get("run") or "" for row in csv.DictReader(file)}
     if others := sorted(older - {row["run"] for group in groups for row in group.rows}):
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
-    charts = {path for name in (CURVE, DIFFERENCE, CAPACITY) for path in out.glob(f"{name}*")}
-    tables_beside = {path for name in (ARMS, DIFFERENCES, RECALL, SIZES, TUNING) for path in out.glob(name)}
-    return {path for path in charts if path.name.endswith((".vl.json", ".svg", ".pdf", ".png"))} | tables_beside
+    # no more than these: somebody's own file may begin like one of ours
+    charts, tables = rf"({CURVE}|{DIFFERENCE}|{CAPACITY})(-\d+)?\.(vl\.json|svg|pdf|png)", (ARMS, DIFFERENCES, RECALL)
+    return {path for path in out.iterdir() if path.name in tables or re.fullmatch(charts, path.name)}

@@ -49,6 +49,8 @@ class BudgetScores(Callback):
         self.updates: list[int] = []
         self.target_tokens: list[int] = []
         self.statistics: list[torch.Tensor] = []
+        self._ids: list[int] | None = None
+        """Of the sentences that the moments so far were scored on"""
         self._due: dict[int, float] = {}
         self._planned = 0
         self._rows: list[dict[str, Any]] = []
@@ -66,6 +68,10 @@ class BudgetScores(Callback):
         texts = data.texts("test")
         lengths = count_words(texts["source"])
         ids = stratified_sample(lengths.tolist(), self.per_bucket)
+        if self._ids not in (None, ids):
+            print("note: another callbacks.budgets.per_bucket: the moments so far are scored no more", flush=True)
+            self.updates, self.target_tokens, self.statistics = [], [], []
+        self._ids = ids
         self._rows = [{**texts[i], "id": i, "words": int(lengths[i])} for i in ids]
         dataset = data.test_dataloader().dataset
         self._batches = [dataset[np.array(ids[start : start + _BATCH])] for start in range(0, len(ids), _BATCH)]
@@ -80,9 +86,15 @@ class BudgetScores(Callback):
         self._take(trainer, module)  # a training may end before it was expected to
 
     def state_dict(self) -> dict[str, Any]:
-        return {"updates": self.updates, "target_tokens": self.target_tokens, "statistics": self.statistics}
+        return {
+            "ids": self._ids,
+            "updates": self.updates,
+            "target_tokens": self.target_tokens,
+            "statistics": self.statistics,
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._ids = state_dict.get("ids")  # not in those of earlier versions
         self.updates = state_dict["updates"]
         self.target_tokens = state_dict["target_tokens"]
         self.statistics = state_dict["statistics"]

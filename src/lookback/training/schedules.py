@@ -32,9 +32,13 @@ def inverse_sqrt(optimizer: Optimizer, total_updates: int, warmup_updates: int =
 
 
 def cosine(optimizer: Optimizer, total_updates: int, warmup_updates: int = 50) -> dict[str, Any]:
-    """A linear warm-up, then half a cosine from the full rate to 0 at the end (Loshchilov and Hutter 2017, eq. 5)."""
+    """A linear warm-up, then half a cosine from the full rate to 0 at the end (Loshchilov and Hutter 2017, eq. 5).
+
+    The warm-up takes no more than a tenth of the training, however short that is.
+    """
     if warmup_updates < 0:
         raise ValueError(f"warmup_updates={warmup_updates}: expected 0 or more")
+    warmup_updates = min(warmup_updates, total_updates // 10)
 
     def factor(update: int) -> float:
         falling = max(update - warmup_updates, 0) / max(total_updates - warmup_updates, 1)
@@ -77,6 +81,13 @@ def plateau(
         raise ValueError(f"monitor={monitor!r}: expected {', '.join(_MONITORED)}")
     if mode not in ("min", "max"):
         raise ValueError(f"mode={mode!r}: expected min or max")
+    better = "max" if monitor == "validation/bleu" else "min"
+    if mode != better:
+        raise ValueError(f"mode={mode}: expected {better} for {monitor}")
+    if not 0 < factor < 1:
+        raise ValueError(f"factor={factor}: expected a number between 0 and 1")
+    if not isinstance(patience, int) or patience < 0:
+        raise ValueError(f"patience={patience}: expected a whole number, 0 or more")
     direction: Literal["min", "max"] = "min" if mode == "min" else "max"
     scheduler = ReduceLROnPlateau(optimizer, mode=direction, factor=factor, patience=patience)
     # the module steps it after each validation: not every epoch has one, and an epoch may have several. Lightning would

@@ -63,7 +63,7 @@ def test(
         attention=attention,
         seed=seed,
         data=data_name,
-        perplexity=math.exp(float(module.test_loss.compute())),
+        perplexity=_perplexity(float(module.test_loss.compute())),
         aer=module.attention_quality.aer(),
         attention_by_length=module.attention_quality.by_length() if looks_back else None,
         convergence=convergence,
@@ -79,6 +79,14 @@ def test(
     segments.save(directory / "segments.npz")
     write_json(directory / "results.json", record)
     return record
+
+
+def _perplexity(nats: float) -> float:
+    """Infinite where the mean loss of a token, in nats, is beyond what a float can raise e to."""
+    try:
+        return math.exp(nats)
+    except OverflowError:
+        return math.inf
 
 
 def gold_links(data: TranslationData, predictions: Sequence[Prediction]) -> list[list[Link] | None] | None:
@@ -138,7 +146,8 @@ def print_results(record: dict[str, Any]) -> None:
             )
     print(
         f"BLEU {record['bleu']:.2f}  chrF {record['chrf']:.2f}  TER {record['ter']:.2f}  "
-        f"perplexity {record['perplexity']:.3f}  ({record['signature']})",
+        f"perplexity {'–' if record['perplexity'] is None else format(record['perplexity'], '.3f')}  "
+        f"({record['signature']})",
         flush=True,
     )
     if record["convergence"] is not None and (rise := record["convergence"]["rise"]) is not None:

@@ -148,14 +148,15 @@ def _report(run: RunDirectory, record: dict[str, Any], config: dict[str, Any], l
 
 
 def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) -> None:
-    """A training goes on with the network, the data, the loss and the optimizer that it began with.
+    """A training goes on with the network, the data, the loss, the optimizer and the schedule that it began with.
 
     What a checkpoint restores would silently win over another value: the optimizer's own settings, too.
     """
-    before = {"loss": {"normalize": "tokens"}, **before}  # as all were before there was a choice
+    default = {"loss": {"normalize": "tokens"}}  # as all were before there was a choice
+    before, now = {**default, **before}, {**default, **now}
     groups = ("attention", "encoder", "decoder", "data", "tokenizer", "batch", "loss", "label_smoothing", "optimizer")
-    for group in (*groups, "seed"):
-        old, new = _leaves(group, before.get(group)), _leaves(group, now[group])
+    for group in (*groups, "scheduler", "seed"):
+        old, new = _leaves(group, before.get(group)), _leaves(group, now.get(group))
         for key in sorted((old.keys() | new.keys()) - {"batch.evaluation_size"}):
             if old.get(key) != new.get(key):
                 raise InputError(
@@ -202,6 +203,7 @@ def _validations(config: DictConfig, data: TranslationData) -> dict[str, Any]:
     loader, limit = data.train_dataloader(), settings.limit_train_batches
     assert isinstance(loader, BatchLoader)  # as of all that is no stream
     batches = len(loader)
+    limit = 1.0 if limit is None else limit
     an_epoch = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
     epochs = math.inf if settings.max_epochs in (None, -1) else settings.max_epochs
     steps = math.inf if settings.max_steps == -1 else settings.max_steps * settings.accumulate_grad_batches
