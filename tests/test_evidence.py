@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from statistics import fmean
 
 import pytest
 from rich.console import Console
@@ -154,14 +155,31 @@ def under_two_nats(points: Iterable[Row]) -> int:
 
 
 def test_when_an_attention_begins_to_look_is_in_its_file() -> None:
-    table = re.findall(r"^  \| `(\w+)` \| ([\d.]+) \| (\d+) \| (\d+|–) \|$", SECTION, re.M)
-    assert {name for name, *_ in table} == {"bahdanau", "general", "dot"}
-    for name, rate, by_width, as_before in table:
-        for first, found in (("by width", by_width), ("as before", as_before)):
-            points = rows(
-                "entropy.csv", corpus="grammar", attention=name, learning_rate=float(rate), first_values=first
-            )
-            assert found == ("–" if not points else str(under_two_nats(points)))
+    (said,) = re.findall(
+        r"under 2 nats after (\d+) updates for `bahdanau` \((\d+) at a\s+rate of 0.002\), (\d+) for `dot` and (\d+) for "
+        r"`general`",
+        SECTION,
+    )
+    arms = (("bahdanau", 0.004), ("bahdanau", 0.002), ("dot", 0.004), ("general", 0.004))
+    curves = [rows("entropy.csv", attention=name, learning_rate=rate, first_values="by width") for name, rate in arms]
+    assert tuple(map(int, said)) == tuple(map(under_two_nats, curves))
+
+
+def test_the_finding_is_the_tables() -> None:
+    """What the README opens with."""
+    opening = words(README[: README.index("## Start")])
+    ((short, long, least),) = re.findall(
+        r"falls from (\d+) at 1 to 10 words to (\d+) at 51 to 60; with any of three attentions it is (\d+) or more",
+        opening,
+    )
+
+    def mean(name: str, key: str) -> float:
+        return fmean(row[key] for row in rows("comparison.csv", attention=name))  # type: ignore[misc]
+
+    assert (short, long) == (f"{mean('none', 'bleu 1-10'):.0f}", f"{mean('none', 'bleu 51-60'):.0f}")
+    assert int(least) == math.floor(min(mean(name, "bleu 51-60") for name in ARMS if name != "none"))
+    assert "At this budget `none` still improves" in opening
+    assert "none" in TEXT[TEXT.index("At this budget:") :].split(" still improving")[0]
 
 
 def test_how_many_words_fit_is_in_its_file() -> None:

@@ -53,7 +53,8 @@ def test_a_winner_is_named_where_it_differs_from_the_next():
     rivals = [contrast("dot", 2.0, 0.012, (), other="general"), contrast("dot", 4.0, 0.002, (), other="bahdanau")]
     found = said(contrast(), contrast("general", 10.34), contrast("bahdanau", 8.34), rivals=rivals)
     assert found.startswith(
-        "dot scores 12.3 BLEU more than none, and 2.0 more than general, the next (95 % interval +11.3 to +13.6, "
+        "dot scores 12.3 BLEU more than none, and 2.0 more than general, the next; bahdanau scores 8.3 BLEU more than "
+        "none (95 % interval +11.3 to +13.6, "
         "Holm-corrected p < 0.001; over general: 95 % interval +1.0 to +3.2, Holm-corrected p = 0.012). "
         "dot is significantly better than none from 1 word on ("
     )
@@ -70,13 +71,14 @@ def test_two_that_tie_are_named_together():
     )
 
 
-def test_several_tie_where_no_two_of_them_differ_and_those_behind_are_left_out():
+def test_several_tie_where_no_two_of_them_differ_and_those_behind_are_named():
     rivals = [contrast("dot", d, p, (), other=name) for name, d, p in (("a", 1, 0.3), ("b", 2, 0.06), ("c", 9, 0.001))]
     rivals += [contrast("a", d, p, (), other=name) for name, d, p in (("b", 1, 0.4), ("c", 8, 0.001))]
     rivals += [contrast("b", 7, 0.001, (), other="c")]
     found = said(contrast(), *(contrast(name, 12.34 - d) for name, d in (("a", 1), ("b", 2), ("c", 9))), rivals=rivals)
     assert found.startswith(
-        "dot, a and b score 10.3 to 12.3 BLEU more than none, and do not differ significantly from each other ("
+        "dot, a and b score 10.3 to 12.3 BLEU more than none, and do not differ significantly from each other; "
+        "c scores 3.3 BLEU more than none ("
     )
     assert "; between them: smallest Holm-corrected p = 0.060)" in found
 

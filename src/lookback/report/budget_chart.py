@@ -105,8 +105,8 @@ def _title(scored: Scored, moment: int, hollow: bool) -> alt.TitleParams:
             f"data {first['data']}, {scored.sentences:,} of {of:,} test sentences, the first of each length · "
             "beside each name: BLEU of these",
             "greedy search with the weights of that moment, so the last one is not the test's score",
-            "at the earlier moments the learning rate had not yet fallen: a training that ended there, with a schedule "
-            "of its own, may score far higher",
+            "at the earlier moments the learning rate was still high: a training that ended there, with a schedule of "
+            "its own, may score far higher",
             f"{lines} · band: 95 % interval over {over}" + (f" · hollow: n < {ENOUGH}" if hollow else "") + out,
             first["signature"],
         ],

@@ -75,6 +75,8 @@ def answer(evidence: Evidence) -> Answer:
         winners = [one for one in better if not any(rivals.beats(other.arm, one.arm) for other in better)] or better
         claim, basis = _winning(winners, compared, rivals, few)
         shown, direction = winners, "better"
+        behind = [one for one in better if one not in winners and f"more than {one.arm}, the next" not in claim]
+        parts += [_gain(behind, "more")] if behind else []
         open_ones = [one for one in alike if not any(rivals.beats(winner.arm, one.arm) for winner in winners)]
         if open_ones:
             tied = all(rivals.of(one.arm, winner.arm) for one in open_ones for winner in winners)

@@ -35,8 +35,8 @@ class BudgetScores(Callback):
         shares                  (moments,) the same as a share of the updates that were planned, 0..1
         statistics              (moments, sentences, 10), as `lookback.evaluation.sentence_statistics` has them
 
-    A moment is no training of its own: where the schedule lowers the learning rate towards the end, it had not yet
-    fallen, and a training that ended there, with a schedule of its own, may score far higher. A training that ends
+    A moment is no training of its own: where the schedule lowers the learning rate, it was still
+    high, and a training that ended there, with a schedule of its own, may score far higher. A training that ends
     before it was planned to has its last moment there, with a smaller share. Nothing goes back into the training, and
     the time that it takes is no part of `Cost`.
     """
