@@ -156,8 +156,8 @@ def under_two_nats(points: Iterable[Row]) -> int:
 
 def test_when_an_attention_begins_to_look_is_in_its_file() -> None:
     (said,) = re.findall(
-        r"under 2 nats after (\d+) updates for `bahdanau` \((\d+) at a\s+rate of 0.002\), (\d+) for `dot` and (\d+) for "
-        r"`general`",
+        r"under 2 nats after (\d+) updates for `bahdanau` \((\d+) at a\s+rate of 0.002\), (\d+) for `dot` and "
+        r"(\d+) for `general`",
         SECTION,
     )
     arms = (("bahdanau", 0.004), ("bahdanau", 0.002), ("dot", 0.004), ("general", 0.004))
