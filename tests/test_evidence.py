@@ -89,7 +89,7 @@ def test_every_arm_has_three_seeds_and_the_same_budget() -> None:
 def test_an_attentions_learning_rate_is_the_one_that_validation_chose_and_no_edge(attention: str) -> None:
     config = (PROJECT / "conf" / "attention" / f"{attention}.yaml").read_text()
     (rate,) = re.findall(r"^learning_rate: ([\d.]+)", config, re.M)
-    grid = {row["learning_rate"]: row for row in rows("tuning.csv", attention=attention)}
+    grid = {row["learning_rate"]: row for row in rows("tuning_cosine.csv", attention=attention)}
     best = min(grid, key=lambda rate: grid[rate]["validation_perplexity"])  # type: ignore[arg-type, return-value]
     assert best == float(rate)
     assert [rate for rate, row in grid.items() if row["chosen"] == "True"] == [best]
@@ -134,7 +134,7 @@ def test_what_the_other_schedule_gives_is_in_its_file() -> None:
         return f"{min(row['validation_perplexity'] for row in rows(file, attention=name)):.3f}"  # type: ignore[type-var]
 
     for name, luong, here in said:
-        assert (luong, here) == (lowest("tuning_luong.csv", name), lowest("tuning.csv", name))
+        assert (luong, here) == (lowest("tuning_luong.csv", name), lowest("tuning_cosine.csv", name))
 
 
 def test_where_words_are_lost_is_in_its_file() -> None:

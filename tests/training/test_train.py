@@ -108,6 +108,7 @@ def test_best_is_the_best_of_what_is_monitored(
         tmp_path,
         grammar_cache,
         "trainer.max_epochs=6",
+        "scheduler=constant",
         f"optimizer.lr={rate}",
         "trainer.gradient_clip_val=null",
         f"callbacks.checkpoint.monitor={monitor}",
@@ -529,7 +530,7 @@ def test_another_text_does_not_go_on(tmp_path: Path) -> None:
         ("optimizer.lr=-1", r"^optimizer\.lr=-1: expected a number over 0"),
         ("learning_rate=fast", r"^learning_rate=fast: expected a number over 0"),
         ("learning_rate=0", r"^learning_rate=0: expected a number over 0"),
-        ("learning_rate=.nan", r"^learning_rate=nan: expected a number over 0"),
+        ("learning_rate=nan", r"^learning_rate=nan: expected a number over 0"),
         ("scheduler.warmup_updates=-1", r"^scheduler: warmup_updates=-1: expected 0 or more"),
     ],
 )

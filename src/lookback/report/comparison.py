@@ -176,5 +176,7 @@ def _older_files(out: Path, groups: Sequence[Group]) -> set[Path]:
     if others := sorted(older - {row["run"] for group in groups for row in group.rows}):
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
     # no more than these: somebody's own file may begin like one of ours
-    charts, tables = rf"({CURVE}|{DIFFERENCE}|{CAPACITY})(-\d+)?\.(vl\.json|svg|pdf|png)", (ARMS, DIFFERENCES, RECALL)
-    return {path for path in out.iterdir() if path.name in tables or re.fullmatch(charts, path.name)}
+    charts = rf"({CURVE}|{DIFFERENCE}|{CAPACITY})(-\d+)?\.(vl\.json|svg|pdf|png)"
+    found = {path for path in out.iterdir() if re.fullmatch(charts, path.name)}
+    tables = (out / name for name in (ARMS, DIFFERENCES, RECALL, SIZES, TUNING))
+    return found | {path for path in tables if path.exists() and path.read_bytes().startswith(b"group,")}

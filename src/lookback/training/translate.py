@@ -44,7 +44,8 @@ def translate(config: DictConfig) -> None:
     for batch in as_available(lines, config.batch_size):
         for line, hypotheses in zip(batch, translate_lines(trained, search, batch), strict=True):
             for hypothesis in hypotheses:
-                fields = [writer.text(line, hypothesis)]
+                # a tokenizer with bytes can write line breaks, too: a line stays a line
+                fields = [writer.text(line, hypothesis).replace("\r", " ").replace("\n", " ")]
                 if search.n_best > 1:
                     fields.insert(0, str(number))
                 if config.scores:
