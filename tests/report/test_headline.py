@@ -89,7 +89,8 @@ def test_arms_are_not_called_alike_where_the_largest_gain_is_the_least_sure_and_
     rivals += [contrast("general", 17.0, 0.001, (), other="bahdanau")]
     found = said(contrast("dot", 42.6, 0.3, ()), contrast("general", 23.5), contrast("bahdanau", 6.4), rivals=rivals)
     assert found.startswith(
-        "general scores 23.5 BLEU more than none; dot does not differ significantly from none, nor from general ("
+        "general scores 23.5 BLEU more than none; bahdanau scores 6.4 BLEU more than none; dot does not differ "
+        "significantly from none, nor from general ("
     )
     # one that is worse than the baseline is not "not different" from it
     found = said(contrast("dot", 28.9, 0.3, ()), contrast("general", 9.0), contrast("bahdanau", -14.6), rivals=rivals)
