@@ -73,9 +73,10 @@ def answer(evidence: Evidence) -> Answer:
     parts: list[str] = []
     if better:
         winners = [one for one in better if not any(rivals.beats(other.arm, one.arm) for other in better)] or better
-        claim, basis = _winning(winners, compared, rivals, few)
+        following = _following(winners, compared, rivals)
+        claim, basis = _winning(winners, following, rivals, few, len(compared))
         shown, direction = winners, "better"
-        behind = [one for one in better if one not in winners and f"more than {one.arm}, the next" not in claim]
+        behind = [one for one in better if one not in winners and one is not following]
         parts += [_gain(behind, "more")] if behind else []
         open_ones = [one for one in alike if not any(rivals.beats(winner.arm, one.arm) for winner in winners)]
         if open_ones:
@@ -132,12 +133,20 @@ class _Rivals:
         return [(one.arm, other.arm) for one, other in permutations(contrasts, 2) if self.beats(one.arm, other.arm)]
 
 
-def _winning(winners: Sequence[Contrast], compared: Sequence[Contrast], rivals: _Rivals, few: bool) -> tuple[str, str]:
-    """Claim and basis of the arms that are better than the baseline, and worse than none of the others."""
-    claim, basis = _gain(winners, "more"), _basis(winners, len(compared))
+def _following(winners: Sequence[Contrast], compared: Sequence[Contrast], rivals: _Rivals) -> Contrast | None:
+    """The arm next to the one winner; None where there are several winners, or one that does not beat all others."""
     others = [contrast for contrast in compared if contrast not in winners]
-    if len(winners) == 1 and others and all(rivals.beats(winners[0].arm, other.arm) for other in others):
-        following = max(others, key=lambda other: other.difference.whole["difference"])
+    if len(winners) > 1 or not all(rivals.beats(winners[0].arm, other.arm) for other in others):
+        return None
+    return max(others, key=lambda other: other.difference.whole["difference"], default=None)
+
+
+def _winning(
+    winners: Sequence[Contrast], following: Contrast | None, rivals: _Rivals, few: bool, family: int
+) -> tuple[str, str]:
+    """Claim and basis of the arms that are better than the baseline, one of `family`, and beaten by none of these."""
+    claim, basis = _gain(winners, "more"), _basis(winners, family)
+    if following is not None:
         rival = rivals.of(winners[0].arm, following.arm)
         assert rival is not None
         claim += f", and {abs(rival.difference.whole['difference']):.1f} more than {following.arm}, the next"
