@@ -4,7 +4,6 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable
 from itertools import pairwise
 from statistics import fmean
 
@@ -145,22 +144,91 @@ def test_where_words_are_lost_is_in_its_file() -> None:
         assert re.findall(r"\d+", shares) == found
 
 
-def under_two_nats(points: Iterable[Row]) -> int:
-    """The update at which the entropy of the look falls under 2 nats, interpolated."""
+def under_two_nats(**having: str | float) -> int:
+    """The update from which the entropy of the look stays under 2 nats on the built-in corpus, interpolated."""
+    points = rows("entropy.csv", corpus="grammar", **having)
     curve: list[tuple[float, float]] = [(row["update"], row["entropy"]) for row in points]  # type: ignore[misc]
-    (u0, e0), (u1, e1) = next(pair for pair in pairwise(curve) if pair[0][1] >= 2 > pair[1][1])
+    (u0, e0), (u1, e1) = [pair for pair in pairwise(curve) if pair[0][1] >= 2 > pair[1][1]][-1]
     return round(u0 + (e0 - 2) / (e0 - e1) * (u1 - u0))
 
 
 def test_when_an_attention_begins_to_look_is_in_its_file() -> None:
-    (said,) = re.findall(
-        r"under 2 nats after (\d+) updates for `bahdanau` \((\d+) at a\s+rate of 0.002\), (\d+) for `dot` and "
-        r"(\d+) for `general`",
-        SECTION,
-    )
+    part = words(SECTION[SECTION.index("**First values by layer width**") : SECTION.index("`docs/entropy.csv`")])
+    now, before = re.findall(r"from(?: update)? (\d+)(?: for `bahdanau`)? \((\d+)(?: at a rate of 0.002)?\)", part)
+    rest = re.findall(r"(\d+)(?: for `dot`)? and (\d+)", part)
     arms = (("bahdanau", 0.004), ("bahdanau", 0.002), ("dot", 0.004), ("general", 0.004))
-    curves = [rows("entropy.csv", attention=name, learning_rate=rate, first_values="by width") for name, rate in arms]
-    assert tuple(map(int, said)) == tuple(map(under_two_nats, curves))
+    for said, others, first in ((now, rest[0], "by width"), (before, rest[1], "as before")):
+        found = [under_two_nats(attention=name, learning_rate=rate, first_values=first) for name, rate in arms]
+        assert [int(number) for number in (*said, *others)] == found
+    ((wide, small, dot, general),) = re.findall(
+        r"the entropy is ([\d.]+) nats for `bahdanau` \(([\d.]+) with the small first values\), ([\d.]+) for `dot`, "
+        r"([\d.]+) for `general`",
+        part,
+    )
+    for said, name, first in (
+        (wide, "bahdanau", "by width"),
+        (small, "bahdanau", "as before"),
+        (dot, "dot", "by width"),
+        (general, "general", "by width"),
+    ):
+        last = rows("entropy.csv", corpus="hansards", attention=name, first_values=first)[-1]
+        assert (last["update"], said) == (300, f"{last['entropy']:.1f}")
+
+
+@pytest.mark.parametrize("attention", ARMS)
+def test_the_sweep_of_one_query_state_is_in_its_file(attention: str) -> None:
+    (run,) = rows("equal_query.csv", attention=attention)
+    assert run["seed"] == 1
+    (part,) = re.findall(r"\*\*The query differs with the scorer\*\*.*?docs/equal_query\.csv", SECTION, re.DOTALL)
+    ((score, current),) = re.findall(rf"`{attention}`\s+([\d.]+)(?: BLEU)?(?: \(current: ([\d.]+)\))?", part)
+    assert score == f"{run['bleu']:.1f}"
+    if current:
+        (own,) = rows("comparison.csv", attention=attention, seed=1)
+        assert current == f"{own['bleu']:.1f}"
+
+
+def test_the_papers_objective_is_in_its_file() -> None:
+    ((sentences, tokens),) = re.findall(r"seed 1 of `dot` has ([\d.]+) BLEU, against ([\d.]+)", SECTION)
+    runs = {row["loss.normalize"]: row for row in rows("normalize.csv", attention="dot", seed=1)}
+    assert (sentences, tokens) == (f"{runs['sentences']['bleu']:.1f}", f"{runs['tokens']['bleu']:.1f}")
+
+
+def test_twice_the_budget_is_in_its_file() -> None:
+    ((twice, once, updates),) = re.findall(
+        r"gives `none` ([\d.]+) BLEU instead of ([\d.]+) \(seed 1, ([\d,]+) updates", SECTION
+    )
+    short, long = sorted(rows("twice.csv", attention="none", seed=1), key=lambda row: row["updates"])  # type: ignore[arg-type,return-value]
+    assert (twice, once) == (f"{long['bleu']:.1f}", f"{short['bleu']:.1f}")
+    assert updates == f"{int(long['updates']):,}"  # type: ignore[arg-type]
+    assert long["updates"] == 2 * short["updates"]  # type: ignore[operator]
+
+
+def test_how_many_words_fit_is_in_its_files() -> None:
+    part = words(SECTION[SECTION.index("**How many words fit**") :])
+    sizes, runs = rows("capacity.csv"), {2 * row["encoder.hidden_size"]: row for row in rows("capacity_runs.csv")}  # type: ignore[operator]
+    found = [row for row in sizes if row["words"]]
+    said = re.findall(r"([\d.]+) words in (\d+) numbers", part)
+    assert said == [(f"{row['words']:.1f}", f"{row['numbers']:.0f}") for row in found]
+    ((beyond, rising, every, least, most, rises, short, early),) = re.findall(
+        r"with (\d+) numbers it is over 50 at all lengths.*?; (\d+) of the (\d+) were still improving when they ended, after "
+        r"([\d,]+) to ([\d,]+) updates \(validation BLEU rose by ([\d., ]+) in the last fifth\), and the one with (\d+) "
+        r"numbers ended after ([\d,]+) updates",
+        part,
+    )
+    (open_,) = [row for row in sizes if not row["words"]]
+    assert float(beyond) == open_["numbers"]
+    assert min(value for key, value in open_.items() if key.startswith("bleu ") and value is not None) > 50  # type: ignore[type-var,operator]
+    stopped = [row for row in runs.values() if row["rise"] < 1]  # type: ignore[operator]
+    assert (int(rising), int(every)) == (len(runs) - len(stopped), len(runs))
+    assert [float(rise) for rise in rises.split(", ")] == [
+        round(runs[row["numbers"]]["rise"], 1)  # type: ignore[call-overload,arg-type]
+        for row in sizes
+        if runs[row["numbers"]] not in stopped
+    ]
+    updates = sorted(int(row["updates"]) for row in runs.values() if row not in stopped)  # type: ignore[arg-type]
+    assert [f"{updates[0]:,}", f"{updates[-1]:,}"] == [least, most]
+    ((row,),) = [stopped]
+    assert (2 * row["encoder.hidden_size"], row["updates"]) == (int(short), int(early.replace(",", "")))  # type: ignore[operator]
 
 
 def test_the_finding_is_the_tables() -> None:
