@@ -210,9 +210,9 @@ def test_how_many_words_fit_is_in_its_files() -> None:
     said = re.findall(r"([\d.]+) words in (\d+) numbers", part)
     assert said == [(f"{row['words']:.1f}", f"{row['numbers']:.0f}") for row in found]
     ((beyond, rising, every, least, most, rises, short, early),) = re.findall(
-        r"with (\d+) numbers it is over 50 at all lengths.*?; (\d+) of the (\d+) were still improving when they ended, after "
-        r"([\d,]+) to ([\d,]+) updates \(validation BLEU rose by ([\d., ]+) in the last fifth\), and the one with (\d+) "
-        r"numbers ended after ([\d,]+) updates",
+        r"with (\d+) numbers it is over 50 at all lengths.*?; (\d+) of the (\d+) were still improving when they ended, "
+        r"after ([\d,]+) to ([\d,]+) updates \(validation BLEU rose by ([\d., ]+) in the last fifth\), and the one with "
+        r"(\d+) numbers ended after ([\d,]+) updates",
         part,
     )
     (open_,) = [row for row in sizes if not row["words"]]
