@@ -211,8 +211,8 @@ def test_how_many_words_fit_is_in_its_files() -> None:
     assert said == [(f"{row['words']:.1f}", f"{row['numbers']:.0f}") for row in found]
     ((beyond, rising, every, least, most, rises, short, early),) = re.findall(
         r"with (\d+) numbers it is over 50 at all lengths.*?; (\d+) of the (\d+) were still improving when they ended, "
-        r"after ([\d,]+) to ([\d,]+) updates \(validation BLEU rose by ([\d., ]+) in the last fifth\), and the one with "
-        r"(\d+) numbers ended after ([\d,]+) updates",
+        r"after ([\d,]+) to ([\d,]+) updates \(validation BLEU rose by ([\d., ]+) in the last fifth\), and the one "
+        r"with (\d+) numbers ended after ([\d,]+) updates",
         part,
     )
     (open_,) = [row for row in sizes if not row["words"]]
