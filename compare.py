@@ -3,13 +3,14 @@
 import hydra
 from omegaconf import DictConfig
 
-from lookback.command import launch, plain_errors
+from lookback.commands.launch import launch, plain_errors
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="compare")
 def main(config: DictConfig) -> None:
     with plain_errors():
-        from lookback.report import compare, comparison_directory, read_runs
+        from lookback.report import compare, comparison_directory
+        from lookback.runs import read_runs
 
         entries = [config.runs] if isinstance(config.runs, str) else list(config.runs)
         out = config.out or comparison_directory(entries)

@@ -3,13 +3,13 @@
 import hydra
 from omegaconf import DictConfig
 
-from lookback.command import launch, plain_errors
+from lookback.commands.launch import launch, plain_errors
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="dashboard")
 def main(config: DictConfig) -> None:
     with plain_errors():
-        from lookback.training.dashboard import dashboard
+        from lookback.tracking.dashboard import dashboard
 
         dashboard(config)
 

@@ -3,12 +3,12 @@
 import hydra
 from omegaconf import DictConfig
 
-from lookback.command import launch, plain_errors
+from lookback.commands.launch import launch, plain_errors
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="evaluate")
 def main(config: DictConfig) -> None:
-    from lookback.training.evaluate import evaluate
+    from lookback.commands.evaluate import evaluate
 
     with plain_errors():
         evaluate(config)

@@ -3,12 +3,12 @@
 import hydra
 from omegaconf import DictConfig
 
-from lookback.command import launch, plain_errors
+from lookback.commands.launch import launch, plain_errors
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="translate")
 def main(config: DictConfig) -> None:
-    from lookback.training.translate import translate
+    from lookback.commands.translate import translate
 
     with plain_errors():
         translate(config)

@@ -23,7 +23,7 @@ from hydra.utils import instantiate
 from machine import keep, show
 
 from lookback.data import BucketBatchSampler, TextCorpus, TranslationData, WordTokenization
-from lookback.data.lines import read_lines
+from lookback.data.corpora.lines import read_lines
 from lookback.training.build import build_model
 
 CONF = Path(__file__).parents[1] / "conf"

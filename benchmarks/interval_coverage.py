@@ -31,7 +31,8 @@ import numpy as np
 from machine import keep, show
 from numpy.typing import NDArray
 
-from lookback.evaluation import ENOUGH, LEVEL, Resamples, Segments, bleu, holm, measure_of
+from lookback.evaluation import ENOUGH, LEVEL, Resamples, bleu, holm, measure_of
+from lookback.runs import Segments
 
 ARMS, SENTENCES, LONGEST, ORDERS = 3, 480, 60, 4
 BOUNDS = (10, 20, 30, 40, 50)

@@ -22,8 +22,9 @@ from types import ModuleType
 from machine import keep, show
 from playwright.sync_api import sync_playwright
 
-from lookback.report import read_runs, write_report
+from lookback.report import write_report
 from lookback.report.page.bundle import vega_bundle
+from lookback.runs import read_runs
 
 TESTS = Path(__file__).parents[1] / "tests"
 NAMES = ("none", "dot", "general", "bahdanau", "location")

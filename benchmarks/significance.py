@@ -22,7 +22,8 @@ from statistics import median
 import numpy as np
 from machine import keep, show
 
-from lookback.evaluation import MEASURES, RESAMPLES, Resamples, Segments, equal_count_bounds
+from lookback.evaluation import MEASURES, RESAMPLES, Resamples, equal_count_bounds
+from lookback.runs import Segments
 
 ARMS, SEEDS, BUCKETS = 5, 10, 7
 

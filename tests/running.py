@@ -66,7 +66,7 @@ def compose(directory: Path | str, *overrides: str, tiny_data: bool = True, tiny
 
 def run(directory: Path | str, *overrides: str, tiny_data: bool = True, drawn: bool = False) -> dict[str, Any]:
     """Train it; what results.json holds. Unless ``drawn``, without chart and page: three quarters of so small a run."""
-    from lookback.training.train import train
+    from lookback.training.fit import train
 
     with pytest.MonkeyPatch.context() as patch:
         if not drawn:
@@ -77,7 +77,7 @@ def run(directory: Path | str, *overrides: str, tiny_data: bool = True, drawn: b
 
 def translated(capsys: pytest.CaptureFixture[str], directory: Path, source: Path, *overrides: str) -> list[str]:
     """The lines that `python translate.py run=DIRECTORY input=SOURCE OVERRIDES` prints."""
-    from lookback.training.translate import translate
+    from lookback.commands.translate import translate
 
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         options = [f"run='{directory}'", f"input='{source}'", *overrides]

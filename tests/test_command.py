@@ -11,8 +11,8 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from lookback.command import explain, plain_errors, resumed
-from lookback.errors import InputError
+from lookback.commands.launch import explain, plain_errors, resumed
+from lookback.common.errors import InputError
 from running import CONF
 
 
@@ -128,11 +128,13 @@ def modules_after(code: str) -> set[str]:
 
 def test_commands_import_nothing_heavy() -> None:
     """What a command imports before Hydra answers --help: tests/system measures the same from outside."""
-    loaded = modules_after("import lookback.command, lookback.training")
+    loaded = modules_after("import lookback.commands.launch, lookback.training")
     assert not {"torch", "lightning", "datasets", "numpy", "wandb", "altair", "pandas"} & loaded
 
 
 def test_no_first_batch_waits_for_what_draws_charts() -> None:
-    loaded = modules_after("import lookback.training.job, lookback.training.tracking, lookback.training.translate")
+    loaded = modules_after(
+        "import lookback.commands.train, lookback.tracking.weights_and_biases, lookback.commands.translate"
+    )
     assert "torch" in loaded
     assert not {"lookback.report", "altair", "jinja2", "vl_convert", "wandb"} & loaded

@@ -37,7 +37,7 @@ def tokenizer_files(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(("group", "choice"), CHOICES)
 def test_a_choice_trains(group: str, choice: str, tmp_path: Path, text_files: list[str], grammar_cache: str) -> None:
-    from lookback.evaluation import read_results
+    from lookback.runs import read_results
 
     if (group, choice) == ("data", "text"):
         data = text_files
@@ -183,7 +183,7 @@ def test_the_sizes_that_the_headers_say_compose(tmp_path: Path) -> None:
 def test_a_misspelt_key_of_a_constructor_is_refused(tmp_path: Path, grammar_cache: str) -> None:
     from hydra.errors import InstantiationException
 
-    from lookback.command import explain
+    from lookback.commands.launch import explain
 
     with pytest.raises(InstantiationException) as caught:
         run(tmp_path, grammar_cache, "+decoder.hiden_size=3")
@@ -229,6 +229,6 @@ decoder:
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, encoding="utf-8"
     )
     assert done.returncode == 0, done.stderr
-    from lookback.evaluation import read_results
+    from lookback.runs import read_results
 
     assert read_results(tmp_path / "run" / "test" / "results.json")["attention"] == "nearest"

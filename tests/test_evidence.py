@@ -10,8 +10,8 @@ from statistics import fmean
 import pytest
 from rich.console import Console
 
-from lookback.report.difference_table import arm_table
-from lookback.report.table import score_table
+from lookback.report.tables.difference_table import arm_table
+from lookback.report.tables.table import score_table
 from running import PROJECT
 
 ARMS = ("none", "dot", "general", "bahdanau")

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import lookback.nn
+from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.nn import Attention, FixedContext, RecurrentDecoder, RecurrentEncoder, Seq2Seq
-from lookback.nn.decoder import ENTRIES
-from lookback.nn.encoder import DIRECTIONS
-from lookback.nn.readout import READOUTS
-from lookback.nn.recurrence import CELLS
-from lookback.symbols import BOS, EOS, PAD
+from lookback.nn.recurrent.decoder import ENTRIES
+from lookback.nn.recurrent.encoder import DIRECTIONS
+from lookback.nn.recurrent.readout import READOUTS
+from lookback.nn.recurrent.recurrence import CELLS
 
 ATTENTIONS = {
     name: value

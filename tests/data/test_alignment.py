@@ -6,9 +6,9 @@ from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.errors import InputError
 from lookback.data import TextCorpus, read_pair
-from lookback.data.alignment import with_alignment
-from lookback.errors import InputError
+from lookback.data.corpora.gold_alignment import with_alignment
 
 PAIRS = {"source": ["a b c", "", "d e"], "target": ["x y", "z", "u v w"]}
 

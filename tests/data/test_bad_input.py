@@ -20,8 +20,8 @@ from building import (
     text,
 )
 
+from lookback.common.errors import InputError
 from lookback.data import Corpus
-from lookback.errors import InputError
 
 LONG = " ".join(["word"] * 10_000)
 

@@ -5,10 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.data import Batch, BucketBatchSampler, Sentences, WordTokenization, encode_sources
-from lookback.data.batching import BATCH_UNITS, _cut
-from lookback.errors import InputError
-from lookback.symbols import BOS, EOS, PAD
+from lookback.data.batches.batching import BATCH_UNITS, _cut
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=200)
 

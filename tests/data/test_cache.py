@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lookback.data.cache import kept
-from lookback.errors import InputError
+from lookback.common.errors import InputError
+from lookback.data.preparation.cache import kept
 from moments import Server, server
 
 PARTS, BYTES = 3, 50_000

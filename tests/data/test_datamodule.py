@@ -8,9 +8,9 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import BOS, EOS, PAD, UNK
 from lookback.data import Batch, TextCorpus, Tokenizer, TranslationData, WordTokenization, evaluation_loader
-from lookback.errors import InputError
-from lookback.symbols import BOS, EOS, PAD, UNK
 
 
 class MemoryCorpus:

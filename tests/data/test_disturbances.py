@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from building import SPLITS, TEXT_EXPECTED, lines, text
 
-from lookback.errors import InputError
+from lookback.common.errors import InputError
 from moments import Server, server
 
 CHILD = """
@@ -124,7 +124,7 @@ def test_a_disk_that_fills_up_while_it_is_written(tmp_path: Path, undisturbed: U
     for size in sizes:
         full = undisturbed.first.run(tmp_path, most=size - 1)
         assert full.status == 1
-        assert full.said[-1].startswith("lookback.errors.InputError: ")
+        assert full.said[-1].startswith("lookback.common.errors.InputError: ")
         assert full.said[-1].endswith(expected)
         assert_nothing_is_half(tmp_path, undisturbed)
     assert undisturbed.first.run(tmp_path, most=sizes[-1]).status == 0

@@ -8,10 +8,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.data import Tokenizer, WordTokenization
-from lookback.data.columns import columns
-from lookback.data.encoding import EncodedPairs, encode_arrays, encode_pairs
-from lookback.symbols import BOS, EOS, PAD
+from lookback.data.corpora.columns import columns
+from lookback.data.preparation.encoding import EncodedPairs, encode_arrays, encode_pairs
 
 TEXTS = st.lists(st.text("ab c", max_size=9), max_size=60)
 SOURCE, TARGET = WordTokenization(50).learn(lambda side: iter([pa.array(["a b ab" if side == "source" else "a c"])]))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data.filtering import Limits, Selection
-from lookback.data.words import words
+from lookback.common.words import words
+from lookback.data.preparation.filtering import Limits, Selection
 
 TEST = datasets.Dataset.from_dict({"source": ["x y", "z"], "target": ["p", "q"]})
 TEXTS = st.text(st.sampled_from("ab \u00a0\u3000語\t"), max_size=12)

@@ -10,8 +10,8 @@ import pyarrow.parquet
 import pytest
 from datasets import IterableDataset
 
+from lookback.common.errors import InputError
 from lookback.data import Corpus, HubCorpus, read_pair
-from lookback.errors import InputError
 
 MULTI30K = Path(__file__).parents[3] / "shared" / "data" / "multi30k"
 ROWS = [{"en": f"a dog {i}", "de": f"ein Hund {i}\u2028", "id": i} for i in range(40)]

@@ -12,11 +12,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data import Batch, TranslationData, WordTokenization
-from lookback.data.batching import BucketBatchSampler
-from lookback.data.loading import Loader
-from lookback.data.streaming import Place, Reached, StreamLoader
-from lookback.errors import InputError
+from lookback.common.errors import InputError
+from lookback.data import Batch, BucketBatchSampler, TranslationData, WordTokenization
+from lookback.data.batches.loading import Loader
+from lookback.data.batches.streaming import Place, Reached, StreamLoader
 
 BUFFER = 40
 

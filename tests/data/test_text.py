@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from lookback.data import SPLITS, TextCorpus, lines, read_pair
-from lookback.data.text import stream_pair
-from lookback.errors import InputError
+from lookback.common.errors import InputError
+from lookback.data import SPLITS, TextCorpus, read_pair
+from lookback.data.corpora import lines
+from lookback.data.corpora.text import stream_pair
 
 CONFIG = Path(__file__).parents[2] / "conf" / "data" / "text.yaml"
 GOOD = b"one\ntwo\nthree\n"

@@ -17,6 +17,8 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
 from lookback.data import (
     BPETokenization,
     CharacterTokenization,
@@ -26,13 +28,12 @@ from lookback.data import (
     UnigramTokenization,
     WordTokenization,
 )
-from lookback.errors import InputError
-from lookback.symbols import SYMBOLS, UNK
 from running import CONF
 
 TEXT = st.lists(
     st.one_of(
-        st.text(max_size=8), st.sampled_from([*SYMBOLS, " ", "\t", "\x1c", "\x1f", "\x85", "\u2028", "a</s>b", "İ"])
+        st.text(max_size=8),
+        st.sampled_from([*SPECIAL_TOKENS, " ", "\t", "\x1c", "\x1f", "\x85", "\u2028", "a</s>b", "İ"]),
     )
 ).map("".join)
 SOURCE = ["the cat sat on the mat", "the Cats sat", "a dog sat with the cat"] * 3
@@ -56,7 +57,7 @@ def column(source: list[str], target: list[str] | None = None) -> Callable[[str]
 @given(st.lists(TEXT), st.integers(5, 12), st.integers(1, 3), st.booleans(), st.randoms(use_true_random=False))
 def test_words_are_the_most_frequent_ties_by_text(texts, size, min_frequency, lowercase, random) -> None:
     lower = tokenizers.normalizers.Lowercase().normalize_str if lowercase else str
-    counts = Counter(word for text in texts for word in lower(text).split() if word not in SYMBOLS)
+    counts = Counter(word for text in texts for word in lower(text).split() if word not in SPECIAL_TOKENS)
     ranked = sorted((w for w in counts if counts[w] >= min_frequency), key=lambda w: (-counts[w], w))
     expected = ranked[: size - 4]
     recipe = WordTokenization(size, min_frequency, lowercase)
@@ -108,7 +109,7 @@ def test_the_vocabulary_has_the_symbols_the_bytes_and_what_was_learnt(learner: t
         tokenizer, _ = learner(size).learn(column(SOURCE))
         assert 260 < len(tokenizer) <= size
         pieces = [tokenizer._backend.id_to_token(i) for i in range(len(tokenizer))]
-        assert pieces[:4] == list(SYMBOLS)
+        assert pieces[:4] == list(SPECIAL_TOKENS)
         assert pieces[4:260] == [f"<0x{byte:02X}>" for byte in range(256)]
         assert " " in pieces[260:]
         assert len(set(pieces)) == len(pieces)
@@ -252,7 +253,7 @@ def test_any_file_of_the_library_becomes_a_tokenizer(build: Callable[[], tokeniz
     for text, ids in zip(texts, tokenizer.encode(texts), strict=True):
         before = original.encode(text, add_special_tokens=False)
         expected = [
-            "<unk>" if i == unknown or token in SYMBOLS else token
+            "<unk>" if i == unknown or token in SPECIAL_TOKENS else token
             for i, token in zip(before.ids, before.tokens, strict=True)
         ]
         assert [tokenizer._backend.id_to_token(i) for i in ids] == expected, "the same pieces, under other numbers"

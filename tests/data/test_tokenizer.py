@@ -9,6 +9,9 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
+from lookback.common.words import words
 from lookback.data import (
     BPETokenization,
     CharacterTokenization,
@@ -17,15 +20,12 @@ from lookback.data import (
     UnigramTokenization,
     WordTokenization,
 )
-from lookback.data.words import words
-from lookback.errors import InputError
-from lookback.symbols import BOS, EOS, PAD, SYMBOLS, UNK
 
 # What has hurt tokenizers: white space of every kind, the symbols and the names of bytes spelt out, marks, scripts
 # without spaces or from right to left, pictures of several characters, letters with two lower-case forms. No
 # surrogates: they are no text.
 NASTY = [
-    *SYMBOLS,
+    *SPECIAL_TOKENS,
     *(" ", "  ", "\t", "\n", "\x1c", "\x1f", "\x85", "\xa0", "\u2028", "\u3000", "\ufeff", "\x00"),
     *("a</s>b", "<0x41>", "<", "<<0x0A>>", "▁", "▁the", "Ġ", "##s", "@@ ", "[UNK]"),
     *("é", "e\u0301", "\u0301", "İ", "ẞ", "ς", "日本語", "中文", "ไทย", "မြန်", "שלום", "مرحبا", "\u202e", "한국"),
@@ -57,7 +57,9 @@ LOWERED = {
 
 def across_spaces() -> Tokenizer:
     """Not of this project: the space is a character like any other."""
-    backend = tokenizers.Tokenizer(tokenizers.models.Unigram([*((s, 0.0) for s in SYMBOLS), ("the cat", -1.0)], UNK))
+    backend = tokenizers.Tokenizer(
+        tokenizers.models.Unigram([*((s, 0.0) for s in SPECIAL_TOKENS), ("the cat", -1.0)], UNK)
+    )
     return Tokenizer(backend)
 
 
@@ -77,7 +79,7 @@ def test_pieces_give_exactly_the_text_back(tokenizer: Tokenizer, text: str) -> N
 def test_words_give_the_words_of_split_back(text: str) -> None:
     tokenizer = learnt(WordTokenization(), [text, "a"])
     [ids] = tokenizer.encode([text])
-    assert tokenizer.decode(ids) == " ".join("<unk>" if word in SYMBOLS else word for word in text.split())
+    assert tokenizer.decode(ids) == " ".join("<unk>" if word in SPECIAL_TOKENS else word for word in text.split())
     assert len(ids) == len(text.split())
     assert not {PAD, BOS, EOS} & set(ids)
 
@@ -97,8 +99,8 @@ def test_a_column_has_the_ids_of_its_texts(
 
 
 def test_a_column_may_be_longer_than_what_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookback.data.tokenizer._MOST_KEPT", 5)
-    monkeypatch.setattr("lookback.data.words._SLICE", 3)
+    monkeypatch.setattr("lookback.data.tokenizers.tokenizer._MOST_KEPT", 5)
+    monkeypatch.setattr("lookback.common.words._SLICE", 3)
     tokenizer = learnt(BPETokenization(300))
     texts = [f"the cat {i % 7}  dog{i}" for i in range(40)]
     ids, lengths = tokenizer.encode_column(pa.array(texts))
@@ -196,7 +198,7 @@ def test_a_character_of_several_bytes_is_no_more_than_one_word() -> None:
 
 @every
 def test_symbols_have_their_ids_and_decode_skips_marks(tokenizer: Tokenizer) -> None:
-    assert [tokenizer._backend.token_to_id(symbol) for symbol in SYMBOLS] == [PAD, UNK, BOS, EOS] == [0, 1, 2, 3]
+    assert [tokenizer._backend.token_to_id(symbol) for symbol in SPECIAL_TOKENS] == [PAD, UNK, BOS, EOS] == [0, 1, 2, 3]
     [ids] = tokenizer.encode(["the cat"])
     assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == "the cat"
     assert "<unk>" in tokenizer.decode([*ids, UNK])
@@ -207,7 +209,12 @@ def test_symbols_have_their_ids_and_decode_skips_marks(tokenizer: Tokenizer) -> 
 
 @every
 def test_save_and_load(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    texts = ["le chat l' homme", "über 中文 é  x \t", "the cat", *(text for text in NASTY if text not in SYMBOLS)]
+    texts = [
+        "le chat l' homme",
+        "über 中文 é  x \t",
+        "the cat",
+        *(text for text in NASTY if text not in SPECIAL_TOKENS),
+    ]
     path = tmp_path / "new" / "source.json"
     tokenizer.save(path)
     loaded = Tokenizer.load(path)

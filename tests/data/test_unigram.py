@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data.unigram import _LONGEST, _substrings, _without, unigram_pieces
+from lookback.data.tokenizers.unigram import _LONGEST, _substrings, _without, unigram_pieces
 
 WORDS = st.dictionaries(st.text("abc", min_size=1, max_size=8), st.integers(1, 20), min_size=1)
 

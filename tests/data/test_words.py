@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data.words import count_words, units, word_starts, words
+from lookback.common.words import word_starts, words
+from lookback.data.units import count_words, units
 
 # White space of every kind, scripts with and without spaces, marks of their own, the symbols.
 TEXT = st.lists(

@@ -5,8 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from lookback.evaluation import Prediction
-from lookback.evaluation.agreement import DISTANCES, MISSING, RIGHT, WRONG, agreement, judged
+from lookback.evaluation import agreement
+from lookback.evaluation.scores.agreement import DISTANCES, MISSING, RIGHT, WRONG, judged
+from lookback.runs import Prediction
 
 REFERENCE = "la reine que voit le roi est vieille ."
 OLD = {"target": 7, "distance": 6, "others": ["vieilles", "vieux"]}

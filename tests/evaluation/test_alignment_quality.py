@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.evaluation.alignment_quality import SYMMETRISATIONS, LinkCounts, count_links, shifted_links, symmetrise
-from lookback.evaluation.word_alignment import Link
+from lookback.common.words import Link
+from lookback.evaluation import SYMMETRISATIONS, LinkCounts, count_links, shifted_links, symmetrise
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 LINKS = st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20)

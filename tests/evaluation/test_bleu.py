@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from lookback.errors import InputError
+from lookback.common.errors import InputError
 from lookback.evaluation import bleu, sentence_statistics, signature, signature_tokenizer
 
 words = st.sampled_from(["the", "house", "see", "not", "le", ".", "l'", "un-", "3,5"])

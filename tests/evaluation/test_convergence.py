@@ -2,7 +2,8 @@
 
 import pytest
 
-from lookback.evaluation import CONVERGENCE, convergence, rise_in_words
+from lookback.evaluation import convergence, rise_in_words
+from lookback.runs import CONVERGENCE
 
 
 def test_the_rise_is_counted_from_four_fifths_of_the_updates():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.evaluation.diagnostics import Diagnostics, diagnose
+from lookback.evaluation import Diagnostics, diagnose
 
 SIZES = st.integers(0, 6)
 

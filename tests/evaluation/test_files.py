@@ -2,7 +2,7 @@
 
 import pytest
 
-from lookback.evaluation import atomic_write, write_json
+from lookback.common.files import atomic_write, write_json
 
 
 def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lookback.evaluation.intervals import combined, jackknife_error, mean_error, p_values
+from lookback.evaluation.statistics.intervals import combined, jackknife_error, mean_error, p_values
 
 
 def test_by_hand():

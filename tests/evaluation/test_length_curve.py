@@ -9,18 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from lookback.evaluation import (
-    BOUNDS,
-    Prediction,
-    Segments,
-    equal_count_bounds,
-    half_length,
-    label,
-    length_curve,
-    midpoint,
-    retention,
-)
+from lookback.evaluation import BOUNDS, count, equal_count_bounds, half_length, label, length_curve, midpoint, retention
 from lookback.evaluation.length_curve import cut
+from lookback.runs import Prediction
 
 VOCABULARY = [f"w{index}" for index in range(50)]
 
@@ -39,7 +30,7 @@ def fabricate(lengths, error: float, seed: int = 0) -> list[Prediction]:
 
 def test_every_bucket_equals_sacrebleu_on_its_sentences():
     predictions = fabricate([1 + index % 66 for index in range(300)], error=0.3)
-    curve = length_curve(Segments.of(predictions, "none"), resamples=50)
+    curve = length_curve(count(predictions, "none"), resamples=50)
     assert [label(bucket) for bucket in curve] == ["1-10", "11-20", "21-30", "31-40", "41-50", "51-60", ">60"]
     assert sum(bucket["n"] for bucket in curve) == 300
     for bucket in curve:
@@ -57,7 +48,7 @@ def test_every_bucket_equals_sacrebleu_on_its_sentences():
 
 
 def test_the_interval_covers_the_truth_it_was_made_for():
-    all_of_them = Segments.of(fabricate([25] * 2400, error=0.2, seed=1), "none")
+    all_of_them = count(fabricate([25] * 2400, error=0.2, seed=1), "none")
     truth = length_curve(all_of_them, resamples=10)[2]["bleu"]
     covered = 0
     for test_set in np.arange(2400).reshape(40, 60):
@@ -67,7 +58,7 @@ def test_the_interval_covers_the_truth_it_was_made_for():
 
 
 def test_bounds_are_inclusive_and_empty_buckets_are_kept():
-    segments = Segments.of(fabricate([10, 11, 60, 61, 200], error=0), "none")
+    segments = count(fabricate([10, 11, 60, 61, 200], error=0), "none")
     assert [bucket["n"] for bucket in length_curve(segments, resamples=1)] == [1, 1, 0, 0, 0, 1, 2]
     empty = length_curve(segments, resamples=1)[2]
     scores = ("bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated")
@@ -82,11 +73,11 @@ def test_perfect_short_sentences_empty_outputs_and_empty_sources():
     short = [Prediction(0, "a b c", "x y z", "x y z", -1.0, 3, False)]
     empty = [Prediction(1, " ".join("a" * 15), "x y z w", "", -1.0, 15, False)]
     wordless = [Prediction(2, "", "x", "x", -1.0, 0, False)]
-    first, second, *rest = length_curve(Segments.of(short + empty + wordless, "none"), resamples=20)
+    first, second, *rest = length_curve(count(short + empty + wordless, "none"), resamples=20)
     assert (first["n"], first["bleu"], first["ci"]) == (1, pytest.approx(100), pytest.approx([100, 100]))
     assert (second["n"], second["bleu"], second["ci"], second["length_ratio"]) == (1, 0.0, [0.0, 0.0], 0.0)
     assert sum(bucket["n"] for bucket in rest) == 0
-    assert all(bucket["n"] == 0 for bucket in length_curve(Segments.of([], "none")))
+    assert all(bucket["n"] == 0 for bucket in length_curve(count([], "none")))
 
 
 @given(st.lists(st.integers(0, 9), max_size=60), st.integers(1, 5))
@@ -127,7 +118,7 @@ def test_equal_counts_are_equal_where_no_length_repeats():
 @pytest.mark.parametrize("bounds", [[], [0, 10], [10, 10], [20, 10]])
 def test_bounds_that_do_not_rise_are_refused(bounds):
     with pytest.raises(ValueError, match="bounds="):
-        length_curve(Segments.of([], "none"), bounds=bounds)
+        length_curve(count([], "none"), bounds=bounds)
 
 
 def curve_of(*scores: tuple[float | None, int]):

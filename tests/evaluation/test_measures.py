@@ -2,7 +2,8 @@
 
 import pytest
 
-from lookback.evaluation import BUCKET, MEASURES, Prediction, Segments, length_curve, measure_of
+from lookback.evaluation import MEASURES, count, length_curve, measure_of
+from lookback.runs import BUCKET, Prediction
 
 PREDICTIONS = [
     Prediction(0, "a b c d", "le chat est là .", "le chat est là .", -0.1, 4, False),
@@ -14,7 +15,7 @@ PREDICTIONS = [
 
 @pytest.mark.parametrize("key", MEASURES)
 def test_a_measure_of_summed_counts_is_what_results_json_says(key):
-    segments, measure = Segments.of(PREDICTIONS, "none"), measure_of(key)
+    segments, measure = count(PREDICTIONS, "none"), measure_of(key)
     assert key == measure.key
     assert key in BUCKET
     sums = getattr(segments, measure.statistics).sum(axis=0, keepdims=True)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.errors import InputError
-from lookback.evaluation import Prediction, read_predictions, write_predictions
+from lookback.common.errors import InputError
+from lookback.runs import Prediction, read_predictions, write_predictions
 
 text = st.text(st.characters(codec="utf-8"), max_size=20)
 predictions = st.builds(

@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookback.evaluation import (
-    Prediction,
+    FIFTHS,
     Resamples,
-    Segments,
+    count,
     recall_curve,
     recall_statistics,
     repetition_statistics,
     resample,
+    sentence_statistics,
 )
-from lookback.evaluation.bleu import omitted, sentence_statistics
-from lookback.evaluation.recall import ALIGNED, CHANCE, FIFTHS, FOUND, LINKED, linked_words, recalled
-from lookback.evaluation.repetition import repeated
+from lookback.evaluation.scores.bleu import omitted
+from lookback.evaluation.scores.recall import ALIGNED, CHANCE, FOUND, LINKED, linked_words, recalled
+from lookback.evaluation.scores.repetition import repeated
+from lookback.runs import Prediction
 
 
 def test_a_source_word_is_in_the_fifth_of_its_relative_position():
@@ -121,7 +123,7 @@ def aligned_segments(wrong, seed):
         text = " ".join(words)
         predictions.append(Prediction(number, text, text, " ".join(kept), -1.0, length, False))
         links.append(None if number % 3 == 2 else [(i, i) for i in range(length)])
-    return Segments.of(predictions, "none", links)
+    return count(predictions, "none", links)
 
 
 def test_the_curve_of_an_arm_equals_a_plain_loop():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
-from lookback.evaluation import bleu, resample, resampling, sentence_statistics
-from lookback.evaluation.resampling import interval, sums_of_halves
+from lookback.evaluation import bleu, resample, sentence_statistics
+from lookback.evaluation.statistics import resampling
+from lookback.evaluation.statistics.resampling import interval, sums_of_halves
 
 
 def test_resamples_are_full_size_seeded_and_shared_between_systems():

@@ -7,19 +7,10 @@ import random
 import pytest
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from lookback.errors import InputError
-from lookback.evaluation import (
-    BUCKET,
-    SCHEMA,
-    Prediction,
-    Resamples,
-    Segments,
-    check_results,
-    length_curve,
-    read_results,
-    results,
-    write_json,
-)
+from lookback.common.errors import InputError
+from lookback.common.files import write_json
+from lookback.evaluation import Resamples, count, length_curve, results
+from lookback.runs import BUCKET, SCHEMA, Prediction, check_results, read_results
 
 COST = {
     "parameters": 10,
@@ -116,7 +107,7 @@ def test_curves_and_their_summaries_are_those_of_the_segments():
         predictions.append(
             Prediction(index, " ".join(source), " ".join(source), " ".join(output), -1.0, len(source), False)
         )
-    record, segments = score(predictions), Segments.of(predictions, "none")
+    record, segments = score(predictions), count(predictions, "none")
     assert record["by_length"] == length_curve(segments)
     assert record["by_equal_count"] == length_curve(segments, (5, 15, 25, 35), closed=True)
     assert [(bucket["lo"], bucket["hi"], bucket["n"]) for bucket in record["by_equal_count"]] == [
@@ -162,7 +153,7 @@ def test_has_every_field_and_survives_json(tmp_path):
     assert set(record["by_length"][0]) == set(record["by_equal_count"][0]) == set(BUCKET)
     write_json(tmp_path / "results.json", record)
     assert read_results(tmp_path / "results.json") == record
-    assert score(segments=Segments.of(PREDICTIONS, "none")) == record
+    assert score(segments=count(PREDICTIONS, "none")) == record
 
 
 def test_a_diverged_or_empty_run_is_described_with_nulls():

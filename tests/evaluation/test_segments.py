@@ -5,16 +5,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from lookback.errors import InputError
-from lookback.evaluation import (
-    MissingCounts,
-    Prediction,
-    Segments,
-    chrf_statistics,
-    repetition_statistics,
-    sentence_statistics,
-    ter_statistics,
-)
+from lookback.common.errors import InputError
+from lookback.evaluation import chrf_statistics, count, repetition_statistics, sentence_statistics, ter_statistics
+from lookback.runs import MissingCounts, Prediction, Segments
 
 PREDICTIONS = [
     Prediction(0, "a b c", "x y z w", "x y z", -1.0, 3, False),
@@ -23,7 +16,7 @@ PREDICTIONS = [
 
 
 def test_counts_words_and_bleu_statistics():
-    segments = Segments.of(PREDICTIONS, "none")
+    segments = count(PREDICTIONS, "none")
     assert len(segments) == 2
     assert segments.source_length.tolist() == [3, 1]
     assert segments.reference_length.tolist() == [4, 1]
@@ -39,7 +32,7 @@ def test_counts_words_and_bleu_statistics():
 
 @pytest.mark.parametrize("predictions", [PREDICTIONS, []])
 def test_load_gives_back_what_save_wrote(tmp_path, predictions):
-    segments = Segments.of(predictions, "13a")
+    segments = count(predictions, "13a")
     segments.save(tmp_path / "test" / "segments.npz")
     loaded = Segments.load(tmp_path / "test" / "segments.npz")
     for field in fields(Segments):
@@ -52,8 +45,8 @@ def test_load_gives_back_what_save_wrote(tmp_path, predictions):
 
 
 def test_what_is_counted_by_position_is_there_where_there_are_links(tmp_path):
-    assert Segments.of(PREDICTIONS, "none", [None, []]).position_statistics is None
-    segments = Segments.of(PREDICTIONS, "none", [[(0, 1), (2, 2)], None])
+    assert count(PREDICTIONS, "none", [None, []]).position_statistics is None
+    segments = count(PREDICTIONS, "none", [[(0, 1), (2, 2)], None])
     assert segments.position_statistics.shape == (2, 16)
     assert segments.position_statistics[:, -1].tolist() == [1, 0]
     segments.save(tmp_path / "segments.npz")
@@ -74,7 +67,7 @@ def test_what_is_no_segments_file_is_refused_by_name(tmp_path):
 
 
 def test_arrays_of_different_lengths_are_refused():
-    segments = Segments.of(PREDICTIONS, "none")
+    segments = count(PREDICTIONS, "none")
     with pytest.raises(ValueError, match=r"truncated has shape \(1,\), expected \(2,\)"):
         Segments(
             segments.source_length,

@@ -13,19 +13,20 @@ from lookback.evaluation import (
     MEASURES,
     Difference,
     Resamples,
-    Segments,
     bleu,
     chrf,
     equal_count_bounds,
     half_length,
     holm,
     length_curve,
-    resampling,
+    resample,
     retention,
 )
-from lookback.evaluation.intervals import p_values
 from lookback.evaluation.length_curve import half_lengths
-from lookback.evaluation.resampling import resample, sums_of_halves
+from lookback.evaluation.statistics import resampling
+from lookback.evaluation.statistics.intervals import p_values
+from lookback.evaluation.statistics.resampling import sums_of_halves
+from lookback.runs import Segments
 
 
 def system(quality, lengths, seed: int) -> Segments:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import TER
 
 from lookback.evaluation import ter, ter_statistics
-from lookback.evaluation.ter import _EditDistance
+from lookback.evaluation.scores.ter import _EditDistance
 
 words = st.lists(st.sampled_from(list("abcdefg")), max_size=14)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.evaluation.word_alignment import links, merge_to_words
+from lookback.evaluation import links, merge_to_words
 
 
 @st.composite

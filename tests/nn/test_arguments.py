@@ -1,6 +1,6 @@
 import pytest
 
-from lookback.nn.arguments import check_dropout, check_sizes, check_switches
+from lookback.common.checks import check_dropout, check_sizes, check_switches
 
 
 @pytest.mark.parametrize("size", ["two", 2.0, None, True])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from lookback.common.special_tokens import BOS, EOS
 from lookback.nn import (
     AdditiveAttention,
     DecoderState,
@@ -14,8 +15,7 @@ from lookback.nn import (
     RecurrentDecoder,
     Seq2Seq,
 )
-from lookback.nn.recurrence import CELLS
-from lookback.symbols import BOS, EOS
+from lookback.nn.recurrent.recurrence import CELLS
 from plain import Array, array, cell_step, gru_step, lstm_step, softmax
 from toy import ATTENTIONS, Architecture, decoders, source_batch, target_batch
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from lookback.nn.derivatives import CELL_STEPS, LookBackward, energies_of, look_at
-from lookback.nn.recurrence import Recurrence
+from lookback.nn import Recurrence
+from lookback.nn.kernels.derivatives import CELL_STEPS, LookBackward, energies_of, look_at
 
 SIZE, BATCH = 3, 4
 

@@ -6,10 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.special_tokens import EOS
 from lookback.nn import RecurrentEncoder
-from lookback.nn.encoder import DIRECTIONS
-from lookback.nn.recurrence import CELLS
-from lookback.symbols import EOS
+from lookback.nn.recurrent.encoder import DIRECTIONS
+from lookback.nn.recurrent.recurrence import CELLS
 from plain import Array, array, cell_step
 from toy import STACKS, Architecture, architectures, sentences, source_batch
 

@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import nn
 
+from lookback.common.special_tokens import PAD
 from lookback.nn import AdditiveAttention, Attention, GeneralAttention, Recurrence, initialize
-from lookback.nn.recurrence import CELLS
-from lookback.symbols import PAD
+from lookback.nn.recurrent.recurrence import CELLS
 from toy import ATTENTIONS, Architecture, source_batch, target_batch
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from lookback.nn import AttentionalReadout, LinearReadout, MaxoutReadout, Readout
-from lookback.nn.readout import READOUTS
+from lookback.nn.recurrent.readout import READOUTS
 
 QUERY, EMBEDDING, CONTEXT, SIZE = 3, 4, 5, 6
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from lookback.nn import Recurrence
-from lookback.nn.recurrence import CELLS
+from lookback.nn.recurrent.recurrence import CELLS
 from plain import array, gru_step, lstm_step
 
 

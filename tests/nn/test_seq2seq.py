@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.nn import (
     AdditiveAttention,
     DotAttention,
@@ -17,8 +18,7 @@ from lookback.nn import (
     Seq2Seq,
     initialize,
 )
-from lookback.nn.recurrence import CELLS
-from lookback.symbols import BOS, EOS, PAD
+from lookback.nn.recurrent.recurrence import CELLS
 from toy import ATTENTIONS, QUERYING, Architecture, architectures, sentences, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookback.nn import AdditiveAttention, DotAttention, GeneralAttention, Memory, RecurrentDecoder, initialize
-from lookback.nn.recurrence import CELLS
+from lookback.nn.recurrent.recurrence import CELLS
 from toy import Architecture, build_attention, decoders
 
 SCORERS = (AdditiveAttention, GeneralAttention, DotAttention)

@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 import yaml
 
-from lookback.evaluation import (
-    BOUNDS,
-    TRAINING_DATA,
-    Prediction,
-    Segments,
-    atomic_write,
-    results,
-    sentence_statistics,
-    write_json,
-    write_predictions,
-)
+from lookback.common.files import atomic_write, write_json
+from lookback.evaluation import BOUNDS, count, results, sentence_statistics
+from lookback.runs import TRAINING_DATA, Prediction, write_predictions
 
 VOCABULARY = [f"w{index}" for index in range(200)]
 COST = {
@@ -86,7 +78,7 @@ def fabricate(
             texts = " ".join(reference), " ".join(reference), " ".join(hypothesis)
             predictions.append(Prediction(index, *texts, -0.5, length, False))
         links = [[(word, word) for word in range(prediction.source_length)] for prediction in predictions[:counted]]
-        segments = Segments.of(predictions[:counted], tokenize, links if aligned else None)
+        segments = count(predictions[:counted], tokenize, links if aligned else None)
         if counted is not None:
             segments = segments[np.arange(len(predictions)) % len(segments)]
         write_predictions(directory / "test" / "predictions.jsonl", predictions)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import vl_convert
 
-from lookback.report.alignment_chart import END, GOLD, WIDTH, alignment_chart, alignment_png
+from lookback.report.charts.alignment_chart import END, GOLD, WIDTH, alignment_chart, alignment_png
 
 SOURCE, TARGET = ["the", "the", "cat"], ["</script>", "chat"]
 WEIGHTS = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.25, 0.7, 0.05], [0.0, 0.001, 0.0, 0.999]])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lookback.errors import InputError
-from lookback.report.alignments import read_alignments
+from lookback.common.errors import InputError
+from lookback.runs.alignments import read_alignments
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lookback.report.buckets import Places
+from lookback.report.charts.buckets import Places
 
 WIDE = [{"lo": 1, "hi": 10}, {"lo": 11, "hi": 20}, {"lo": 21, "hi": None}]
 EVEN = [{"lo": 4, "hi": 8}, {"lo": 9, "hi": 9}, {"lo": 10, "hi": 29}]

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
-from lookback.errors import InputError
-from lookback.evaluation import BOUNDS, read_predictions
-from lookback.report import length_chart, read_run
-from lookback.report.budget_chart import budget_charts
-from lookback.report.budgets import read_budgets, scored_at_budgets
+from lookback.common.errors import InputError
+from lookback.evaluation import BOUNDS
+from lookback.report import length_chart
+from lookback.report.charts.budget_chart import budget_charts
+from lookback.report.evidence.budgets import read_budgets, scored_at_budgets
+from lookback.runs import read_predictions, read_run
 
 LENGTHS = [*(length for length in range(1, 41) for _ in range(6)), *range(41, 51)]
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from lookback.evaluation import label, read_predictions
-from lookback.report import capacity_chart as charts
-from lookback.report import read_run, save_chart
-from lookback.report.capacity import THRESHOLD, capacity, capacity_rows, fitted, length_bounds, lengths_held
-from lookback.report.capacity_chart import capacity_chart
+from lookback.evaluation import label
+from lookback.report import save_chart
+from lookback.report.charts import capacity_chart as charts
+from lookback.report.charts.capacity_chart import capacity_chart
+from lookback.report.evidence.capacity import THRESHOLD, capacity, capacity_rows, fitted, length_bounds, lengths_held
+from lookback.runs import read_predictions, read_run
 
 LENGTHS = list(range(4, 31)) * 30
 COUNTED = 6 * 27  # the counts of the others repeat theirs: what errors cost to count would be minutes

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lookback.errors import InputError
-from lookback.report import compare, comparison_directory, read_runs, write_report
-from lookback.report.contrasts import evidence
-from lookback.report.difference_table import difference_rows
-from lookback.report.headline import headline
-from lookback.report.table import rows
+from lookback.common.errors import InputError
+from lookback.report import compare, comparison_directory, write_report
+from lookback.report.evidence.contrasts import evidence
+from lookback.report.evidence.headline import headline
+from lookback.report.tables.difference_table import difference_rows
+from lookback.report.tables.table import rows
+from lookback.runs import read_runs
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from lookback.errors import InputError
-from lookback.evaluation import Resamples, Segments
-from lookback.report import read_run
-from lookback.report.contrasts import CountedRuns, evidence
+from lookback.common.errors import InputError
+from lookback.evaluation import Resamples
+from lookback.report.evidence.contrasts import CountedRuns, evidence
+from lookback.runs import Segments, read_run
 
 LENGTHS = [length for length in range(1, 21) for _ in range(6)]
 

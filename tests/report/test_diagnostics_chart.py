@@ -6,8 +6,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from lookback.report import length_chart, read_run, save_chart
-from lookback.report.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
+from lookback.report import length_chart, save_chart
+from lookback.report.charts.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
+from lookback.runs import read_run
 
 LENGTHS = [*(length for length in range(1, 61) for _ in range(6)), *range(61, 71)]
 

@@ -6,9 +6,10 @@ import pytest
 import vl_convert
 
 from lookback.evaluation import MEASURES, label
-from lookback.report import length_chart, read_run, save_chart
-from lookback.report.contrasts import CountedRuns, evidence
-from lookback.report.difference_chart import difference_chart
+from lookback.report import length_chart, save_chart
+from lookback.report.charts.difference_chart import difference_chart
+from lookback.report.evidence.contrasts import CountedRuns, evidence
+from lookback.runs import read_run
 
 LENGTHS = [*(length for length in range(1, 31) for _ in range(6)), *range(61, 66)]
 

@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console
 
 from lookback.evaluation import Difference
-from lookback.report import read_run
-from lookback.report.contrasts import Contrast, evidence
-from lookback.report.difference_table import arm_rows, arm_table, difference_rows, difference_tables
+from lookback.report.evidence.contrasts import Contrast, evidence
+from lookback.report.tables.difference_table import arm_rows, arm_table, difference_rows, difference_tables
+from lookback.runs import read_run
 
 LENGTHS = [*(length for length in range(1, 31) for _ in range(6)), *range(61, 66)]
 

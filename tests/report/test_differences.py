@@ -2,8 +2,8 @@
 
 import pytest
 
-from lookback.report import read_run
-from lookback.report.differences import arm, arms, brought, differing, naming
+from lookback.report.evidence.differences import arm, arms, brought, differing, naming
+from lookback.runs import read_run
 
 
 @pytest.fixture

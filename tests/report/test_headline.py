@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from lookback.evaluation import Difference
-from lookback.report import Run
-from lookback.report.contrasts import Contrast, Evidence
-from lookback.report.headline import answer, headline
+from lookback.report.evidence.contrasts import Contrast, Evidence
+from lookback.report.evidence.headline import answer, headline
+from lookback.runs import Run
 
 
 def run(updates=100, target_tokens=2500, attention="dot", rise=None):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.errors import InputError
-from lookback.report import read_run
-from lookback.report.learning import learning_curve, mean_curve, read_metrics, thinned
+from lookback.common.errors import InputError
+from lookback.report.evidence.learning import learning_curve, mean_curve, read_metrics, thinned
+from lookback.runs import read_run
 
 HEAD = "step,epoch,attention/aer,cost/seconds,cost/target_tokens,train/loss,validation/bleu\n"
 

@@ -6,9 +6,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from lookback.report import length_chart, read_run, save_chart
-from lookback.report.learning import AXES, MEASURES, POINTS, learning_curve
-from lookback.report.learning_chart import learning_chart
+from lookback.report import length_chart, save_chart
+from lookback.report.charts.learning_chart import learning_chart
+from lookback.report.evidence.learning import AXES, MEASURES, POINTS, learning_curve
+from lookback.runs import read_run
 
 UPDATES = 1000
 

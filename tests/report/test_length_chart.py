@@ -8,9 +8,10 @@ import pytest
 import vl_convert
 
 from lookback.evaluation import ENOUGH, MEASURES, label
-from lookback.report import length_chart, read_run, save_chart
-from lookback.report.charts import BASELINE
-from lookback.report.contrasts import CountedRuns, evidence
+from lookback.report import length_chart, save_chart
+from lookback.report.charts.charts import BASELINE
+from lookback.report.evidence.contrasts import CountedRuns, evidence
+from lookback.runs import read_run
 
 FULL = [length for length in range(1, 61) for _ in range(6)]
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import vl_convert
 
-from lookback.report import length_chart, read_run
-from lookback.report.contrasts import CountedRuns
-from lookback.report.recall_chart import FIFTHS, bucket_key, enough, recall_chart
-from lookback.report.recall_table import recall_rows
+from lookback.evaluation import segments_of
+from lookback.report import length_chart
+from lookback.report.charts.recall_chart import FIFTHS, bucket_key, enough, recall_chart
+from lookback.report.evidence.contrasts import CountedRuns
+from lookback.report.tables.recall_table import recall_rows
+from lookback.runs import read_run
 
 LENGTHS = [*(length for length in range(1, 41) for _ in range(6)), *range(41, 51)]
 
@@ -76,7 +78,7 @@ def test_rows_for_the_csv_are_the_curves(found):
 def test_it_is_the_plain_count_of_the_runs_sentences(runs, found):
     recall = []
     for run in runs[:2]:
-        counts = run.segments().position_statistics
+        counts = segments_of(run).position_statistics
         recall.append(counts[:, 5:10].sum(axis=0) / counts[:, :5].sum(axis=0))
     assert found["none"].mean[0]["recall"] == pytest.approx(np.mean(recall, axis=0))
     assert found["none"].mean[0]["n"] == len(LENGTHS)

@@ -6,10 +6,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from lookback.errors import InputError
-from lookback.evaluation import Segments
-from lookback.report import read_run, read_runs
-from lookback.report.runs import training_limit
+from lookback.common.errors import InputError
+from lookback.evaluation import segments_of
+from lookback.runs import Segments, read_run, read_runs
+from lookback.runs.run import training_limit
 
 
 def test_a_finished_run(make_run):
@@ -78,15 +78,15 @@ def test_results_of_a_newer_schema_are_refused(make_run):
 
 def test_segments_of_an_earlier_version_are_counted_again_from_the_predictions(make_run):
     run = read_run(make_run("a", lengths=range(1, 12), tokenize="13a", aligned=False))
-    expected, path = run.segments(), run.directory / "test" / "segments.npz"
+    expected, path = segments_of(run), run.directory / "test" / "segments.npz"
     with np.load(path) as arrays:
         old = {name: arrays[name] for name in arrays if name not in ("chrf_statistics", "ter_statistics")}
     np.savez(path, **old)
-    found = run.segments()
+    found = segments_of(run)
     for field in fields(Segments):
         assert np.array_equal(getattr(found, field.name), getattr(expected, field.name))
     (run.directory / "test" / "predictions.jsonl").unlink()
     with pytest.raises(InputError, match=r"segments.npz: no chrf_statistics, ter_statistics; expected"):
-        run.segments()
+        segments_of(run)
     path.unlink()
-    assert run.segments() is None
+    assert segments_of(run) is None

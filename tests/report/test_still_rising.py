@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lookback.report import Run
-from lookback.report.convergence import mean_rise
+from lookback.report.evidence.convergence import mean_rise
+from lookback.runs import Run
 
 
 def run(attention="dot", seed=1, **results):

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from lookback.report import read_run
-from lookback.report.table import cost_table, distinguishing, rows, score_table
+from lookback.report.tables.table import cost_table, distinguishing, rows, score_table
+from lookback.runs import read_run
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from lookback.report.runs import Run
-from lookback.report.terminal_curve import TerminalCurve
+from lookback.report.charts.terminal_curve import TerminalCurve
+from lookback.runs import Run
 
 BOUNDS = [(1, 10), (11, 20), (21, 30), (31, None)]
 

@@ -6,8 +6,9 @@ import io
 import pytest
 from rich.console import Console
 
-from lookback.report import compare, read_run
-from lookback.report.tuning import tuned, tuned_in_words
+from lookback.report import compare
+from lookback.report.evidence.tuning import tuned, tuned_in_words
+from lookback.runs import read_run
 
 
 def perplexity(value):

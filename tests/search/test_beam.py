@@ -5,10 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.special_tokens import BOS, EOS, PAD, UNK
 from lookback.nn import Seq2Seq
 from lookback.search import BeamSearch, GreedySearch, Hypothesis, force
 from lookback.search.translating import Translating
-from lookback.symbols import BOS, EOS, PAD, UNK
 from same import assert_same
 from toy import ATTENTIONS, VOCABULARY, Architecture, architectures, sentences, source_batch, target_batch
 

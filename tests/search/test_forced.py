@@ -3,8 +3,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.special_tokens import EOS
 from lookback.search import force
-from lookback.symbols import EOS
 from toy import Architecture, architectures, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]

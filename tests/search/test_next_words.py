@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from lookback.common.special_tokens import BOS, PAD
 from lookback.search.next_words import GROUPS, Columns, NextWords
-from lookback.symbols import BOS, PAD
 
 SIZES = (4, 11, GROUPS - 1, GROUPS, GROUPS + 1, 5 * GROUPS + 3)
 

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.search import GreedySearch, SamplingSearch, force
-from lookback.symbols import BOS, EOS, PAD
 from same import assert_same
 from toy import Architecture, architectures, sentences, source_batch, target_batch
 

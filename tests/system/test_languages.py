@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lookback.data.words import words
+from lookback.common.words import words
 from running import TINY_MODEL, TINY_TRAINING
 
 Command = Callable[..., Any]

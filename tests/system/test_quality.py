@@ -18,7 +18,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def learn(directory: Path, digits: list[str], attention: str) -> dict[str, Any]:
-    from lookback.training.train import train
+    from lookback.training.fit import train
 
     options = [
         *("encoder.embedding_size=32", "encoder.hidden_size=32"),

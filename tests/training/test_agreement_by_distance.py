@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from lookback.data import GrammarCorpus
-from lookback.evaluation import agreement, read_predictions, read_results
+from lookback.evaluation import agreement
+from lookback.runs import read_predictions, read_results
 from running import compose, run
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from lookback.errors import InputError
+from lookback.commands.align import align, pairs_of
+from lookback.common.errors import InputError
+from lookback.common.words import Link
 from lookback.evaluation import SYMMETRISATIONS, LinkCounts, count_links, symmetrise
-from lookback.evaluation.word_alignment import Link
 from lookback.search import force
-from lookback.training.align import align, pairs_of
-from lookback.training.trained import Trained
+from lookback.translation.trained import Trained
 from running import CONF, PROJECT, run
 
 SHARED = PROJECT.parent / "shared" / "data"

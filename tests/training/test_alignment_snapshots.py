@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookback.data import TranslationData
+from lookback.runs.directory import RunDirectory
 from lookback.search import force
-from lookback.training.alignment_snapshots import moments_of, stratified_sample
 from lookback.training.build import build_data
-from lookback.training.run_directory import RunDirectory
-from lookback.training.trained import Trained
+from lookback.training.callbacks.alignment_snapshots import moments_of, stratified_sample
+from lookback.translation.trained import Trained
 from running import run
 
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from lightning import Callback, Trainer
 from sacrebleu.metrics import BLEU
 
+from lookback.common.special_tokens import EOS
+from lookback.runs.directory import RunDirectory
 from lookback.search import GreedySearch
-from lookback.symbols import EOS
-from lookback.training.alignment_snapshots import stratified_sample
-from lookback.training.budget_scores import SHARES, BudgetScores, moments_due
 from lookback.training.build import build_data
-from lookback.training.run_directory import RunDirectory
-from lookback.training.trained import Trained
+from lookback.training.callbacks.alignment_snapshots import stratified_sample
+from lookback.training.callbacks.budget_scores import SHARES, BudgetScores, moments_due
+from lookback.translation.trained import Trained
 from running import compose, run
 
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from lookback.training.build import build_data
-from lookback.training.cost import Cost, line
-from lookback.training.trained import Trained
+from lookback.training.callbacks.cost import Cost, line
+from lookback.translation.trained import Trained
 from running import Clock, run, ticks
 
 
@@ -52,13 +52,13 @@ def test_the_peak_is_of_the_whole_training_also_where_a_later_process_needs_less
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first, resumed = Cost(), Cost()
-    monkeypatch.setattr("lookback.training.peak_memory.peak", lambda: 900_000_000)
+    monkeypatch.setattr("lookback.training.callbacks.peak_memory.peak", lambda: 900_000_000)
     resumed.load_state_dict(first.state_dict())
-    monkeypatch.setattr("lookback.training.peak_memory.peak", lambda: 600_000_000)
+    monkeypatch.setattr("lookback.training.callbacks.peak_memory.peak", lambda: 600_000_000)
     assert resumed.rates()["peak_memory_mb"] == 900.0
     again = Cost()
     again.load_state_dict(resumed.state_dict())
-    monkeypatch.setattr("lookback.training.peak_memory.peak", lambda: 950_000_000)
+    monkeypatch.setattr("lookback.training.callbacks.peak_memory.peak", lambda: 950_000_000)
     assert again.rates()["peak_memory_mb"] == 950.0
 
 

@@ -10,8 +10,9 @@ import pytest
 import vl_convert
 
 from lookback.evaluation import BOUNDS, MEASURES
-from lookback.report import Run, length_chart
-from lookback.training.custom_chart import chart_rows, fields, length_curve_spec, preset_name, strings
+from lookback.report import length_chart
+from lookback.runs import Run
+from lookback.tracking.custom_chart import chart_rows, fields, length_curve_spec, preset_name, strings
 
 ATTENTIONS = ["none", "bahdanau", "dot"]
 COUNTS = [60, 1530, 530, 529, 40, 520, 0]

@@ -13,10 +13,10 @@ import hydra
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from lookback.errors import InputError
-from lookback.training import dashboard as module
-from lookback.training.custom_chart import length_curve_spec, preset_name
-from lookback.training.dashboard import dashboard, view_slug
+from lookback.common.errors import InputError
+from lookback.tracking import dashboard as module
+from lookback.tracking.custom_chart import length_curve_spec, preset_name
+from lookback.tracking.dashboard import dashboard, view_slug
 from running import CONF, PROJECT, choices, run
 
 pytest.importorskip("wandb_workspaces")

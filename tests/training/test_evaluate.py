@@ -9,11 +9,11 @@ import pytest
 import torch
 from omegaconf import DictConfig
 
-from lookback.errors import InputError
+from lookback.commands.evaluate import evaluate
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import BOS, EOS
 from lookback.search import force
-from lookback.symbols import BOS, EOS
-from lookback.training.evaluate import evaluate
-from lookback.training.trained import Trained
+from lookback.translation.trained import Trained
 from running import CONF, run
 
 

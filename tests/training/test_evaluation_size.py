@@ -64,7 +64,7 @@ def test_the_size_of_an_evaluation_batch_changes_no_number(
     found = finished
     if size == 1:
         found = tmp_path
-        monkeypatch.setattr("lookback.training.alignment_snapshots._BATCH", 3)  # of 8 sentences and of 6
+        monkeypatch.setattr("lookback.training.callbacks.alignment_snapshots._BATCH", 3)  # of 8 sentences and of 6
         run(found, *finished_options, "batch.evaluation_size=1")
     assert_close(results(found), results(in_one_batch))
     assert_close(metrics(found), metrics(in_one_batch))

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.data import Batch, WordTokenization
-from lookback.symbols import BOS, EOS, PAD
 from lookback.training.build import build_module
 from lookback.training.module import TranslationModule
 from running import compose

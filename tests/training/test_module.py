@@ -11,14 +11,14 @@ import torch
 from omegaconf import OmegaConf
 from torch import Tensor
 
+from lookback.common.special_tokens import PAD
 from lookback.data import TranslationData
 from lookback.nn import TokenLoss
+from lookback.runs.directory import RunDirectory
 from lookback.search import GreedySearch
-from lookback.symbols import PAD
 from lookback.training.build import build_data, build_module
 from lookback.training.module import TranslationModule
-from lookback.training.run_directory import RunDirectory
-from lookback.training.trained import Trained
+from lookback.translation.trained import Trained
 
 
 @pytest.fixture(scope="module")

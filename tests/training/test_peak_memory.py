@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from lookback.training import peak_memory
+from lookback.training.callbacks import peak_memory
 
 MEGABYTE = 10**6
 

@@ -9,9 +9,10 @@ import hydra
 import pytest
 from hydra.utils import instantiate
 
-from lookback.evaluation import Resamples, Segments, recall_curve
-from lookback.training.align import align
-from lookback.training.evaluate import evaluate
+from lookback.commands.align import align
+from lookback.commands.evaluate import evaluate
+from lookback.evaluation import Resamples, recall_curve
+from lookback.runs import Segments
 from running import CONF, compose, run
 
 

@@ -10,8 +10,8 @@ import torch
 
 from lookback.nn import Seq2Seq
 from lookback.search import BeamSearch, GreedySearch
-from lookback.training.precision import products
-from lookback.training.word_weights import WordWeights
+from lookback.training.callbacks.precision import products
+from lookback.translation.word_weights import WordWeights
 from running import compose, run
 
 HIGHEST, MEDIUM, MIXED = ("highest", False), ("medium", False), ("highest", True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lookback.errors import InputError
-from lookback.training.run_directory import RunDirectory, git_revision, versions
+from lookback.common.errors import InputError
+from lookback.runs.directory import RunDirectory, git_revision, versions
 
 
 def status(path: Path) -> dict[str, str | None]:

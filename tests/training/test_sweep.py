@@ -6,8 +6,10 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from lookback.evaluation import COST, TRAINING_DATA, Prediction, results, write_json
-from lookback.training.sweep import SweepReport
+from lookback.commands.sweep import SweepReport
+from lookback.common.files import write_json
+from lookback.evaluation import results
+from lookback.runs import COST, TRAINING_DATA, Prediction
 
 
 def leave_run(directory, attention, status="finished", reason=None):

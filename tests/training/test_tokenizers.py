@@ -6,12 +6,12 @@ import datasets
 import numpy as np
 import pytest
 
+from lookback.common.errors import InputError
 from lookback.data import evaluation_loader
-from lookback.errors import InputError
-from lookback.evaluation import read_predictions
+from lookback.runs import read_predictions
+from lookback.runs.directory import RunDirectory
 from lookback.search import force
-from lookback.training.run_directory import RunDirectory
-from lookback.training.trained import Trained
+from lookback.translation.trained import Trained
 from running import choices, run, translated
 
 LINES = ["the man sees the dog .", "", "he sleeps .", "a zebra\u00a0quacks in Zürich", "the  dog . he sleeps 🐕 ."]

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lookback.errors import InputError
-from lookback.evaluation import MEASURES, midpoint, read_results
-from lookback.report.alignments import AlignedSentence, read_alignments
-from lookback.training import tracking
+from lookback.common.errors import InputError
+from lookback.evaluation import MEASURES, midpoint
+from lookback.runs import read_results
+from lookback.runs.alignments import AlignedSentence, read_alignments
+from lookback.tracking import weights_and_biases as tracking
 from running import PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, run
 
 

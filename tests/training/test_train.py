@@ -15,13 +15,13 @@ import pytest
 import torch
 from hydra.errors import InstantiationException
 
-from lookback.command import explain
+from lookback.commands.launch import explain
+from lookback.common.errors import InputError
 from lookback.data import GrammarCorpus
-from lookback.errors import InputError
 from lookback.evaluation import rise_in_words
+from lookback.runs.directory import RunDirectory
 from lookback.training.build import build_data, build_module
-from lookback.training.run_directory import RunDirectory
-from lookback.training.trained import Trained
+from lookback.translation.trained import Trained
 from running import compose, numbers, run
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lookback.errors import InputError
+from lookback.commands.translate import as_available
+from lookback.common.errors import InputError
 from lookback.search import force
-from lookback.training.trained import Trained
-from lookback.training.translate import as_available
+from lookback.translation.trained import Trained
 from running import run, translated
 
 LINES = ["the man sees the dog .", "", "he sleeps .", "   ", "a zebra quacks", "the dog .\u2028he\x0c sleeps ."]
@@ -53,8 +53,8 @@ def test_a_gzipped_file_and_crlf(
 
 
 def test_scores_are_those_of_forced_decoding(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from lookback.common.special_tokens import EOS
     from lookback.data import evaluation_loader
-    from lookback.symbols import EOS
 
     trained = Trained.load(finished)
     lines = translated(capsys, finished, source, "scores=true", "search=greedy", "search.limit_extra=100")

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookback.data import Batch, CharacterTokenization, Tokenizer, WordTokenization
-from lookback.data.encoding import encode_arrays
-from lookback.nn import AdditiveAttention
-from lookback.nn.seq2seq import Seq2Seq
+from lookback.data.preparation.encoding import encode_arrays
+from lookback.nn import AdditiveAttention, Seq2Seq
 from lookback.search import force
-from lookback.training.word_weights import WordWeights
+from lookback.translation.word_weights import WordWeights
 from toy import Architecture
 
 TEXTS = {

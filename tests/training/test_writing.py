@@ -10,11 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import UNK
 from lookback.data import Tokenizer, WordTokenization
-from lookback.errors import InputError
 from lookback.search import Hypothesis
-from lookback.symbols import UNK
-from lookback.training.writing import Writer, dictionary
+from lookback.translation.writing import Writer, dictionary
 
 
 def words(text: str) -> Tokenizer:

@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lookback.data.batching import Batch, BucketBatchSampler, Sentences, Sources, encode_sources
-    from lookback.data.corpus import SPLITS, Corpus
+    from lookback.data.batches.batching import Batch, BucketBatchSampler, Sentences, Sources, encode_sources
+    from lookback.data.corpora.corpus import SPLITS, Corpus
+    from lookback.data.corpora.hub import HubCorpus
+    from lookback.data.corpora.text import TextCorpus, read_pair
     from lookback.data.datamodule import TranslationData, evaluation_loader, fingerprint
     from lookback.data.grammar import GrammarCorpus
-    from lookback.data.hub import HubCorpus
-    from lookback.data.text import TextCorpus, read_pair
-    from lookback.data.tokenization import (
+    from lookback.data.tokenizers.tokenization import (
         BPETokenization,
         CharacterTokenization,
         FileTokenization,
@@ -21,32 +21,30 @@ if TYPE_CHECKING:
         UnigramTokenization,
         WordTokenization,
     )
-    from lookback.data.tokenizer import Tokenizer
-    from lookback.data.words import count_words
+    from lookback.data.tokenizers.tokenizer import Tokenizer
 
 _MODULES = {
-    "SPLITS": "corpus",
-    "BPETokenization": "tokenization",
-    "Batch": "batching",
-    "BucketBatchSampler": "batching",
-    "CharacterTokenization": "tokenization",
-    "Corpus": "corpus",
-    "FileTokenization": "tokenization",
+    "BPETokenization": "tokenizers.tokenization",
+    "Batch": "batches.batching",
+    "BucketBatchSampler": "batches.batching",
+    "CharacterTokenization": "tokenizers.tokenization",
+    "Corpus": "corpora.corpus",
+    "FileTokenization": "tokenizers.tokenization",
     "GrammarCorpus": "grammar",
-    "HubCorpus": "hub",
-    "Sentences": "batching",
-    "Sources": "batching",
-    "TextCorpus": "text",
-    "Tokenization": "tokenization",
-    "Tokenizer": "tokenizer",
+    "HubCorpus": "corpora.hub",
+    "SPLITS": "corpora.corpus",
+    "Sentences": "batches.batching",
+    "Sources": "batches.batching",
+    "TextCorpus": "corpora.text",
+    "Tokenization": "tokenizers.tokenization",
+    "Tokenizer": "tokenizers.tokenizer",
     "TranslationData": "datamodule",
-    "UnigramTokenization": "tokenization",
-    "WordTokenization": "tokenization",
-    "count_words": "words",
-    "encode_sources": "batching",
+    "UnigramTokenization": "tokenizers.tokenization",
+    "WordTokenization": "tokenizers.tokenization",
+    "encode_sources": "batches.batching",
     "evaluation_loader": "datamodule",
     "fingerprint": "datamodule",
-    "read_pair": "text",
+    "read_pair": "corpora.text",
 }
 
 __all__ = [
@@ -67,7 +65,6 @@ __all__ = [
     "TranslationData",
     "UnigramTokenization",
     "WordTokenization",
-    "count_words",
     "encode_sources",
     "evaluation_loader",
     "fingerprint",

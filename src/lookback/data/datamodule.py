@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 import tokenizers
 
-from lookback.data.batching import BATCH_UNITS, Batch, BucketBatchSampler
-from lookback.data.cache import kept
-from lookback.data.columns import columns
-from lookback.data.corpus import SIDES, SPLITS, Corpus
-from lookback.data.encoding import EncodedPairs, encode_arrays, encode_pairs
-from lookback.data.filtering import Limits, Selection, report_dropped
-from lookback.data.loading import BatchLoader, Loader
-from lookback.data.streaming import Place, StreamLoader, Window, windows
-from lookback.data.tokenization import Tokenization
-from lookback.data.tokenizer import Tokenizer
-from lookback.errors import InputError
+from lookback.common.errors import InputError
+from lookback.data.batches.batching import BATCH_UNITS, Batch, BucketBatchSampler
+from lookback.data.batches.loading import BatchLoader, Loader
+from lookback.data.batches.streaming import Place, StreamLoader, Window, windows
+from lookback.data.corpora.columns import columns
+from lookback.data.corpora.corpus import SIDES, SPLITS, Corpus
+from lookback.data.preparation.cache import kept
+from lookback.data.preparation.encoding import EncodedPairs, encode_arrays, encode_pairs
+from lookback.data.preparation.filtering import Limits, Selection, report_dropped
+from lookback.data.tokenizers.tokenization import Tokenization
+from lookback.data.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import datasets

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.evaluation.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
-from lookback.evaluation.chrf import chrf
-from lookback.evaluation.repetition import repeated
-from lookback.evaluation.resampling import RESAMPLES, interval, resample
-from lookback.evaluation.segments import Segments
-from lookback.evaluation.ter import ter
+from lookback.evaluation.scores.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
+from lookback.evaluation.scores.chrf import chrf
+from lookback.evaluation.scores.repetition import repeated
+from lookback.evaluation.scores.ter import ter
+from lookback.evaluation.statistics.resampling import RESAMPLES, interval, resample
+from lookback.runs import Segments
 
 Bucket = dict[str, Any]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lookback.evaluation.length_curve import Bucket
-from lookback.evaluation.measures import ALIGNED, CHANCE, RECALL
-from lookback.evaluation.significance import Resamples
+from lookback.evaluation.scores.measures import ALIGNED, CHANCE, RECALL
+from lookback.evaluation.statistics.significance import Resamples
 
 
 def recall_curve(resamples: Resamples, runs: Sequence[int]) -> list[Bucket]:
@@ -14,7 +14,7 @@ def recall_curve(resamples: Resamples, runs: Sequence[int]) -> list[Bucket]:
     `{"n", "recall", "ci", "chance"}` of the whole test set, and then of each bucket of source lengths, with `lo` and
     `hi` besides: `n` sentences that have links; `recall`, five shares 0..1, of the first to the last fifth of the
     source, the mean over runs of what each has of the linked words; `ci`, their intervals as `Resamples.arm` makes
-    them, inside 0..1; `chance`, the same of the translation of another sentence (`lookback.evaluation.recall`). A
+    them, inside 0..1; `chance`, the same of the translation of another sentence (`lookback.evaluation.scores.recall`). A
     number is None where nothing is linked.
     """
     recall, chance = ([_parts(resamples.arm(runs, measure.key)) for measure in family] for family in (RECALL, CHANCE))

@@ -1,6 +1,6 @@
 """The model, in pure torch: encoders, attentions, decoders, readouts, and the network they make."""
 
-from lookback.nn.attention import (
+from lookback.nn.attention.attention import (
     AdditiveAttention,
     Attention,
     DotAttention,
@@ -9,13 +9,13 @@ from lookback.nn.attention import (
     Reader,
     masked_softmax,
 )
-from lookback.nn.decoder import DecoderState, RecurrentDecoder
-from lookback.nn.encoder import RecurrentEncoder
 from lookback.nn.initialization import initialize
 from lookback.nn.loss import TokenLoss, projected_cross_entropy
 from lookback.nn.memory import Memory, length_mask
-from lookback.nn.readout import AttentionalReadout, LinearReadout, MaxoutReadout, Readout
-from lookback.nn.recurrence import Recurrence
+from lookback.nn.recurrent.decoder import DecoderState, RecurrentDecoder
+from lookback.nn.recurrent.encoder import RecurrentEncoder
+from lookback.nn.recurrent.readout import AttentionalReadout, LinearReadout, MaxoutReadout, Readout
+from lookback.nn.recurrent.recurrence import Recurrence
 from lookback.nn.seq2seq import Seq2Seq
 
 __all__ = [

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from lookback.nn.attention import AdditiveAttention
-from lookback.nn.recurrence import Recurrence
+from lookback.nn.attention.attention import AdditiveAttention
+from lookback.nn.recurrent.recurrence import Recurrence
 
 
 def initialize(model: nn.Module, deviation: float | None = None, attention_deviation: float | None = None) -> None:

@@ -3,10 +3,10 @@
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from lookback.nn.decoder import RecurrentDecoder
-from lookback.nn.encoder import RecurrentEncoder
+from lookback.common.special_tokens import PAD
 from lookback.nn.loss import TokenLoss, projected_cross_entropy
-from lookback.symbols import PAD
+from lookback.nn.recurrent.decoder import RecurrentDecoder
+from lookback.nn.recurrent.encoder import RecurrentEncoder
 
 
 class Seq2Seq(nn.Module):

@@ -10,22 +10,23 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from lookback.errors import InputError
-from lookback.evaluation import atomic_write
-from lookback.report.capacity import capacity_rows
-from lookback.report.capacity_chart import capacity_chart
-from lookback.report.charts import save_chart
-from lookback.report.difference_chart import difference_chart
-from lookback.report.difference_table import arm_rows, arm_table, difference_rows, difference_tables
-from lookback.report.group import Group, grouped
-from lookback.report.headline import headline
-from lookback.report.length_chart import length_chart
+from lookback.common.errors import InputError
+from lookback.common.files import atomic_write
+from lookback.report.charts.capacity_chart import capacity_chart
+from lookback.report.charts.charts import save_chart
+from lookback.report.charts.difference_chart import difference_chart
+from lookback.report.charts.length_chart import length_chart
+from lookback.report.charts.terminal_curve import TerminalCurve
+from lookback.report.evidence.capacity import capacity_rows
+from lookback.report.evidence.group import Group, grouped
+from lookback.report.evidence.headline import headline
+from lookback.report.evidence.tuning import tuned, tuned_in_words, tuned_rows
 from lookback.report.page import write_page
-from lookback.report.recall_table import recall_rows
-from lookback.report.runs import Run, is_run
-from lookback.report.table import cost_table, score_table, write_csv
-from lookback.report.terminal_curve import TerminalCurve
-from lookback.report.tuning import tuned, tuned_in_words, tuned_rows
+from lookback.report.tables.difference_table import arm_rows, arm_table, difference_rows, difference_tables
+from lookback.report.tables.recall_table import recall_rows
+from lookback.report.tables.table import cost_table, score_table, write_csv
+from lookback.runs import Run
+from lookback.runs.run import is_run
 
 CSV, TEXT = "comparison.csv", "comparison.txt"
 PAGE = "report.html"

@@ -5,4 +5,12 @@ from lookback.search.forced import force
 from lookback.search.hypothesis import Hypothesis, LengthRule, Search
 from lookback.search.paths import GreedySearch, SamplingSearch
 
-__all__ = ["BeamSearch", "GreedySearch", "Hypothesis", "LengthRule", "SamplingSearch", "Search", "force"]
+__all__ = [
+    "BeamSearch",
+    "GreedySearch",
+    "Hypothesis",
+    "LengthRule",
+    "SamplingSearch",
+    "Search",
+    "force",
+]

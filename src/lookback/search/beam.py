@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from lookback.common.special_tokens import EOS
 from lookback.nn import Seq2Seq
 from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
 from lookback.search.translating import Translating
-from lookback.symbols import EOS
 
 
 class BeamSearch:

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from lookback.common.special_tokens import PAD
 from lookback.nn import Seq2Seq
 from lookback.search.hypothesis import Hypothesis, LengthRule
-from lookback.symbols import PAD
 
 
 @torch.inference_mode()

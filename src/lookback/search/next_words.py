@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from lookback.symbols import BOS, PAD
+from lookback.common.special_tokens import BOS, PAD
 
 GROUPS = 128
 """A multiple of the processor's vectors, and about √(2 · 8,000): finding groups costs what looking into them does."""

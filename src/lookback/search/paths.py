@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from lookback.common.special_tokens import EOS
 from lookback.nn import Seq2Seq
 from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
 from lookback.search.next_words import NextWords
 from lookback.search.translating import Translating
-from lookback.symbols import EOS
 
 Choose = Callable[[NextWords, Tensor, int], Tensor]
 """the next words of some sentences, the sentences' numbers, and the step's number → chosen words (sentences, n)."""

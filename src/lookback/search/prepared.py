@@ -16,8 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lookback.nn import DecoderState, RecurrentDecoder
-from lookback.nn.attention import Reader
+from lookback.nn import DecoderState, Reader, RecurrentDecoder
 from lookback.search.next_words import Columns, NextWords
 
 TABLE_BYTES = 2**27

@@ -4,10 +4,10 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from lookback.common.special_tokens import BOS
 from lookback.nn import Memory, Seq2Seq
 from lookback.search.next_words import NextWords
 from lookback.search.prepared import prepared
-from lookback.symbols import BOS
 
 WORTH_LEAVING = 0.75
 """Done sentences are left when this share of the batch or less remains: leaving projects the others' keys again."""

@@ -1,1 +1,1 @@
-"""Training: the Lightning module and its callbacks, run directories, and the commands that tie everything together."""
+"""Training: the Lightning module, its callbacks, and what fits and tests it."""

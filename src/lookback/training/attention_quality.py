@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.evaluation import BOUNDS
-from lookback.evaluation.alignment_quality import SHIFTS, LinkCounts, count_links, shifted_links
-from lookback.evaluation.diagnostics import Diagnostics, diagnose
+from lookback.evaluation import BOUNDS, SHIFTS, Diagnostics, LinkCounts, count_links, diagnose, shifted_links
 from lookback.evaluation.length_curve import cut
 
 

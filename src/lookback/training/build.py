@@ -1,17 +1,17 @@
 """From a config to the objects it names. Every key is an explicit constructor argument: a misspelt one is an error."""
 
 import math
-from typing import Any
 
 import pyarrow as pa
-from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from lookback.common.configs import build
+from lookback.common.errors import InputError, settings
 from lookback.data import Corpus, Tokenizer, TranslationData, WordTokenization
-from lookback.errors import InputError, settings
-from lookback.nn import Seq2Seq, initialize
+from lookback.nn import Seq2Seq
 from lookback.training.module import TranslationModule
-from lookback.training.writing import dictionary
+from lookback.translation.build import build_model, plain
+from lookback.translation.writing import dictionary
 
 _BATCH = {
     "batch_size": "batch.size",
@@ -29,8 +29,8 @@ def build_data(
     target_tokenizer: Tokenizer | None = None,
 ) -> TranslationData:
     """The data that ``config`` names, not yet read; another corpus or given tokenizers take the place of its own."""
-    corpus = instantiate(config.data) if corpus is None else corpus
-    tokenization = instantiate(config.tokenizer)
+    corpus = build(config.data) if corpus is None else corpus
+    tokenization = build(config.tokenizer)
     try:
         return TranslationData(
             corpus=corpus,
@@ -48,30 +48,22 @@ def build_data(
         raise InputError(f"{_BATCH[argument]}:{refusal}") from error
 
 
-def build_model(
-    config: DictConfig, source_vocabulary: int, target_vocabulary: int, share_embeddings: bool = False
-) -> Seq2Seq:
-    """The network that ``config`` names, with first values drawn from torch's seed."""
-    encoder = instantiate(config.encoder, vocabulary_size=source_vocabulary)
-    attention = instantiate(config.attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size)
-    decoder = instantiate(
-        config.decoder, vocabulary_size=target_vocabulary, attention=attention, init_size=encoder.final_size
-    )
-    with settings():
-        model = Seq2Seq(encoder, decoder, share_embeddings)
-    with settings("initialization"):
-        initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
-    return model
-
-
 def build_module(
-    config: DictConfig, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, bleu_tokenize: str
+    config: DictConfig,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    bleu_tokenize: str,
+    model: Seq2Seq | None = None,
 ) -> TranslationModule:
-    """The network with all that trains, validates and tests it. A joint tokenizer, one object, has one embedding."""
-    is_joint = source_tokenizer is target_tokenizer
-    model = build_model(config, len(source_tokenizer), len(target_tokenizer), share_embeddings=is_joint)
-    optimizer, schedule = instantiate(config.optimizer), instantiate(config.scheduler)
-    search = instantiate(config.search)
+    """The network with all that trains, validates and tests it; ``model``: one that is there already.
+
+    A joint tokenizer, one object, has one embedding.
+    """
+    if model is None:
+        is_joint = source_tokenizer is target_tokenizer
+        model = build_model(config, len(source_tokenizer), len(target_tokenizer), share_embeddings=is_joint)
+    optimizer, schedule = build(config.optimizer), build(config.scheduler)
+    search = build(config.search)
     entries = dictionary(config.unknown_words)
     with settings():
         return TranslationModule(
@@ -105,10 +97,3 @@ def rehearse(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
         optimizer = module.optimizer(module.parameters())
     with settings("scheduler"):
         module.schedule(optimizer, 1)
-
-
-def plain(config: DictConfig) -> dict[str, Any]:
-    """The config resolved, in plain containers: what checkpoints and trackers hold."""
-    container = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(container, dict)
-    return {str(key): value for key, value in container.items()}

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
-from lookback.evaluation.bleu import COLUMNS, bleu, sentence_statistics
+from lookback.evaluation import bleu, sentence_statistics
+from lookback.evaluation.scores.bleu import COLUMNS
 
 
 class CorpusBleu(Metric):

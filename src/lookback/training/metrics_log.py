@@ -1,7 +1,5 @@
-"""metrics.csv: a row a logged step, a column a metric."""
+"""A logger that keeps metrics.csv."""
 
-import csv
-import io
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 from lightning.pytorch.loggers.logger import Logger, rank_zero_experiment
 from lightning.pytorch.utilities import rank_zero_only
 
-from lookback.evaluation import atomic_write
+from lookback.runs.metrics import read_rows, write_metrics
 
 
 class MetricsLog(Logger):
@@ -28,10 +26,7 @@ class MetricsLog(Logger):
     def resume(self, step: int) -> None:
         """Take up the rows written so far, up to ``step``."""
         if self.path.is_file():
-            with self.path.open(newline="") as file:
-                for row in csv.DictReader(file):
-                    if (at := int(row.pop("step"))) <= step:
-                        self.rows[at] = {name: value for name, value in row.items() if value}
+            self.rows |= {at: row for at, row in read_rows(self.path).items() if at <= step}
 
     def logged(self, name: str) -> list[tuple[int, float]]:
         """(updates behind it, value) of every row that has the metric, rising; step 0 is the first update."""
@@ -62,15 +57,8 @@ class MetricsLog(Logger):
 
     @rank_zero_only
     def save(self) -> None:
-        if not self.rows:
-            return
-        names = sorted({name for row in self.rows.values() for name in row} - {"epoch"})
-        text = io.StringIO()
-        writer = csv.DictWriter(text, ["step", "epoch", *names], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({"step": step, **row} for step, row in sorted(self.rows.items()))
-        with atomic_write(self.path) as file:
-            file.write(text.getvalue().encode())
+        if self.rows:
+            write_metrics(self.path, self.rows)
 
     @rank_zero_only
     def after_save_checkpoint(self, checkpoint_callback: Any) -> None:

@@ -13,16 +13,16 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from lookback.common.errors import InputError, settings
+from lookback.common.words import words
 from lookback.data import Batch, Tokenizer, TranslationData
-from lookback.data.words import words
-from lookback.errors import InputError, settings
-from lookback.evaluation.predictions import Prediction
 from lookback.nn import Seq2Seq, TokenLoss
+from lookback.runs import Prediction
 from lookback.search import GreedySearch, Search
 from lookback.training.attention_quality import AttentionQuality, gold_of
 from lookback.training.metrics import CorpusBleu, TokenMean
-from lookback.training.word_weights import WordWeights
-from lookback.training.writing import Writer
+from lookback.translation.word_weights import WordWeights
+from lookback.translation.writing import Writer
 
 NORMALIZATIONS = ("tokens", "sentences")
 """What the training loss is a mean over."""

@@ -7,22 +7,14 @@ from typing import Any
 
 import lightning
 
+from lookback.common.files import write_json
+from lookback.common.words import Link, words
 from lookback.data import TranslationData
-from lookback.data.words import words
-from lookback.evaluation import (
-    Prediction,
-    Segments,
-    agreement,
-    label,
-    results,
-    rise_in_words,
-    write_json,
-    write_predictions,
-)
-from lookback.evaluation.word_alignment import Link
+from lookback.evaluation import agreement, count, label, results, rise_in_words
+from lookback.runs import Prediction, write_predictions
+from lookback.runs.provenance import git_revision, versions
+from lookback.training.callbacks.progress import in_terminal, translation_progress
 from lookback.training.module import TranslationModule
-from lookback.training.progress import in_terminal, translation_progress
-from lookback.training.run_directory import git_revision, versions
 
 
 def test(
@@ -55,7 +47,7 @@ def test(
     tester.test(module, datamodule=data, verbose=False)
     predictions = [module.predictions[i] for i in sorted(module.predictions)]
     tokenize = data.corpus.bleu_tokenize
-    segments = Segments.of(predictions, tokenize, gold_links(data, predictions))
+    segments = count(predictions, tokenize, gold_links(data, predictions))
     looks_back = module.model.decoder.attention.looks_back
     record = results(
         predictions,

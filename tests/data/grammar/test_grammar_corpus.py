@@ -10,11 +10,11 @@ import pytest
 from datasets import Dataset
 from omegaconf import OmegaConf
 
+from lookback.common.errors import InputError
 from lookback.data import SPLITS, GrammarCorpus
 from lookback.data.grammar import Deriver
 from lookback.data.grammar.__main__ import make_ready
 from lookback.data.grammar.corpus import READY
-from lookback.errors import InputError
 
 SMALL = {
     "train_pairs": 300,

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from lookback.evaluation import write_json
-from lookback.report import read_runs, write_report
+from lookback.common.files import write_json
+from lookback.report import write_report
+from lookback.runs import read_runs
 
 NAMES = (
     "chromium",

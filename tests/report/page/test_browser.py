@@ -6,7 +6,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from lookback.report import read_runs, write_report
+from lookback.report import write_report
+from lookback.runs import read_runs
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 LENGTHS = [length for length in range(1, 21) for _ in range(6)]

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.report import read_runs, write_report
+from lookback.report import write_report
 from lookback.report.page.bundle import vega_bundle
 from lookback.report.page.page import inert
 from lookback.report.page.payload import packed
+from lookback.runs import read_runs
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 

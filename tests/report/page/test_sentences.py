@@ -6,12 +6,13 @@ import re
 import numpy as np
 import pytest
 
-from lookback.errors import InputError
-from lookback.evaluation import Prediction, Segments, bleu, read_predictions, write_predictions
-from lookback.report import read_runs, write_report
+from lookback.common.errors import InputError
+from lookback.evaluation import bleu, count
+from lookback.report import write_report
 from lookback.report.page import sentences as module
 from lookback.report.page.payload import packed
 from lookback.report.page.sentences import _fitting, sentences
+from lookback.runs import Prediction, Segments, read_predictions, read_runs, write_predictions
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 
@@ -23,7 +24,7 @@ def rewritten(run, pairs, truncated=()):
         for row, texts in enumerate(pairs)
     ]
     write_predictions(run / "test" / "predictions.jsonl", predictions)
-    Segments.of(predictions, "none").save(run / "test" / "segments.npz")
+    count(predictions, "none").save(run / "test" / "segments.npz")
     return run
 
 

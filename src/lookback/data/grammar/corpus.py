@@ -2,24 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from lookback.data.cache import kept
 from lookback.data.grammar.derive import AgreeingPair, Deriver, Pair
+from lookback.data.grammar.drawing import Drawing
 from lookback.data.grammar.lexicon import SIZES
 from lookback.data.grammar.notation import DEPENDENCIES
-from lookback.errors import InputError
+from lookback.data.preparation.cache import kept
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
 SHORTEST, LONGEST = 3, 200  # words of the shortest sentence there is, and of the longest a reader may be asked to bear
-_ATTEMPTS = 1000  # draws for one new sentence before its length is taken to be used up
 READY = Path(__file__).parent / "ready"  # the corpus of the default arguments, so that nobody's first training waits
 
 
@@ -112,12 +109,11 @@ class GrammarCorpus:
 
     def generate(self) -> dict[str, list[Pair | AgreeingPair]]:
         """Derive the pairs of every split, whatever is kept of them."""
-        deriver = Deriver(self.lexicon, self.dependencies)
-        taken: set[str] = set()
+        drawing = Drawing(self.pairs, self.min_length, Deriver(self.lexicon, self.dependencies), self.seed)
         # The test split comes first: what it holds must not depend on the others.
-        test = list(self._split("test", self.max_length, deriver, taken))
-        validation = list(self._split("validation", self.train_max_length, deriver, taken))
-        train = list(self._split("train", self.train_max_length, deriver, taken))
+        test = drawing.split("test", self.max_length)
+        validation = drawing.split("validation", self.train_max_length)
+        train = drawing.split("train", self.train_max_length)
         return {"train": train, "validation": validation, "test": test}
 
     def generated(self) -> "DatasetDict":
@@ -143,31 +139,12 @@ class GrammarCorpus:
         """Where the corpus would lie if it came with the package."""
         return READY / self._key()
 
-    def _split(self, split: str, longest: int, deriver: Deriver, taken: set[str]) -> Iterator[Pair | AgreeingPair]:
-        """The pairs of a split, their lengths shuffled; `taken` holds the sources of validation and test so far."""
-        random = Random(f"{self.seed} {split}")  # Python seeds from a string by SHA-512: alike on every platform
-        lengths = [self.min_length + i % (longest - self.min_length + 1) for i in range(self.pairs[split])]
-        random.shuffle(lengths)
-        for length in lengths:
-            for _ in range(_ATTEMPTS):
-                pair = deriver.derive(length, random)
-                if pair.source not in taken:
-                    break
-            else:
-                raise InputError(
-                    f"{split}_pairs={self.pairs[split]}: no new sentence of {length} words after {_ATTEMPTS} draws; "
-                    "expected fewer pairs, a larger min_length or a larger lexicon"
-                )
-            if split != "train":
-                taken.add(pair.source)
-            yield pair
-
     def _key(self) -> str:
-        """The name that a corpus is kept under: decided by every argument and by the grammar's own source."""
+        """The name that a corpus is kept under: decided by every argument and by the modules that write its sentences."""
         lengths = [self.min_length, self.max_length, self.train_max_length]
         arguments = [self.pairs, *lengths, self.lexicon, self.dependencies, self.seed]
         digest = hashlib.sha256(json.dumps(arguments).encode())
-        for module in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        for module in sorted(set(Path(__file__).parent.glob("[!_]*.py")) - {Path(__file__)}):
             digest.update(module.read_text(encoding="utf-8").encode())
         return digest.hexdigest()[:24]
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from lookback.evaluation import BOUNDS, label
 from lookback.evaluation.length_curve import cut
-from lookback.report.alignments import AlignedSentence, Alignments, read_alignments
-from lookback.report.contrasts import BASELINE
+from lookback.report.evidence.contrasts import BASELINE
 from lookback.report.page.payload import packed
 from lookback.report.page.systems import names, opponent
-from lookback.report.runs import Run
-from lookback.report.table import ranked
+from lookback.report.tables.table import ranked
+from lookback.runs import Run
+from lookback.runs.alignments import AlignedSentence, Alignments, read_alignments
 
 BUDGET = 350_000
 """Characters that the viewer may take in a page of `RUNS` runs"""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import vl_convert
 
-from lookback.evaluation import atomic_write
+from lookback.common.files import atomic_write
 
 
 @cache

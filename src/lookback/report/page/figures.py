@@ -9,21 +9,21 @@ import altair as alt
 from altair.utils.schemapi import debug_mode
 
 from lookback.evaluation import MEASURES, label
-from lookback.report.buckets import Buckets
-from lookback.report.budget_chart import budget_charts
-from lookback.report.budgets import scored_at_budgets
-from lookback.report.capacity_chart import capacity_chart
-from lookback.report.contrasts import ArmRecall, Evidence
-from lookback.report.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
-from lookback.report.difference_chart import difference_chart
-from lookback.report.differences import arms
-from lookback.report.group import Group
-from lookback.report.learning import AXES, learning_curve
-from lookback.report.learning import MEASURES as LOGGED
-from lookback.report.learning_chart import learning_chart
-from lookback.report.length_chart import length_chart
-from lookback.report.recall_chart import FIFTHS, bucket_key, bucket_name, enough, recall_chart
-from lookback.report.runs import Run
+from lookback.report.charts.buckets import Buckets
+from lookback.report.charts.budget_chart import budget_charts
+from lookback.report.charts.capacity_chart import capacity_chart
+from lookback.report.charts.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
+from lookback.report.charts.difference_chart import difference_chart
+from lookback.report.charts.learning_chart import learning_chart
+from lookback.report.charts.length_chart import length_chart
+from lookback.report.charts.recall_chart import FIFTHS, bucket_key, bucket_name, enough, recall_chart
+from lookback.report.evidence.budgets import scored_at_budgets
+from lookback.report.evidence.contrasts import ArmRecall, Evidence
+from lookback.report.evidence.differences import arms
+from lookback.report.evidence.group import Group
+from lookback.report.evidence.learning import AXES, learning_curve
+from lookback.report.evidence.learning import MEASURES as LOGGED
+from lookback.runs import Run
 
 Table = tuple[list[str], list[list[str]]]
 """Names of columns, and rows"""

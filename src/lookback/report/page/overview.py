@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lookback.report.charts import BASELINE, PALETTE, colors
-from lookback.report.differences import arms
-from lookback.report.group import Group
-from lookback.report.headline import p_value
-from lookback.report.runs import Run
+from lookback.report.charts.charts import BASELINE, PALETTE, colors
+from lookback.report.evidence.differences import arms
+from lookback.report.evidence.group import Group
+from lookback.report.evidence.headline import p_value
+from lookback.runs import Run
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lookback.evaluation import atomic_write
-from lookback.report.charts import BASELINE, FAINT, INK, PALETTE, SOFT
-from lookback.report.differences import arm, naming
-from lookback.report.group import Group
-from lookback.report.headline import UNTRAINED, Answer, answer
+from lookback.common.files import atomic_write
+from lookback.report.charts.charts import BASELINE, FAINT, INK, PALETTE, SOFT
+from lookback.report.evidence.differences import arm, naming
+from lookback.report.evidence.group import Group
+from lookback.report.evidence.headline import UNTRAINED, Answer, answer
 from lookback.report.page.alignments import alignments
 from lookback.report.page.bundle import vega_bundle
 from lookback.report.page.figures import Figure, figures
@@ -22,7 +22,7 @@ from lookback.report.page.overview import Arm, overview, swatches
 from lookback.report.page.payload import packed
 from lookback.report.page.run_table import Column, run_columns
 from lookback.report.page.sentences import sentences
-from lookback.report.table import ranked
+from lookback.report.tables.table import ranked
 
 _HERE = Path(__file__).parent
 _SHARED = ("payload.js", "dom.js", "page.js")

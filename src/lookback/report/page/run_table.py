@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lookback.report.table import Row, distinguishing, duration, number, other_settings, short
+from lookback.report.tables.table import Row, distinguishing, duration, number, other_settings, short
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Column:
 
 
 def run_columns(rows: Sequence[Row]) -> list[Column]:
-    """The columns that any of the `rows` (`lookback.report.table.rows`) has something for."""
+    """The columns that any of the `rows` (`lookback.report.tables.table.rows`) has something for."""
 
     def numbers(key: str, name: str, meaning: str, form: str | Callable[[Any], str]) -> Column:
         shown: Callable[[Any], str] = form if callable(form) else (lambda value: number(value, form))

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.errors import InputError
-from lookback.evaluation import BOUNDS, Prediction, Segments, bleu, label, read_predictions
+from lookback.common.errors import InputError
+from lookback.evaluation import BOUNDS, bleu, label, segments_of
 from lookback.evaluation.length_curve import cut
 from lookback.report.page.payload import packed
 from lookback.report.page.systems import names, opponent
-from lookback.report.runs import Run
-from lookback.report.table import ranked
+from lookback.report.tables.table import ranked
+from lookback.runs import Prediction, Run, Segments, read_predictions
 
 Row = list[Any]
 Indices = NDArray[np.int64]
@@ -50,7 +50,7 @@ def sentences(runs: Sequence[Run]) -> dict[str, Any] | None:
     predictions: list[list[Prediction]] = []
     segments: list[Segments] = []
     for run in ranked(runs):
-        path, counts = run.directory / "test" / "predictions.jsonl", run.segments()
+        path, counts = run.directory / "test" / "predictions.jsonl", segments_of(run)
         if counts is not None and path.exists():
             shown.append(run)
             predictions.append(read_predictions(path))

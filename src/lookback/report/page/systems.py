@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from lookback.report.contrasts import BASELINE
-from lookback.report.differences import arm, naming
-from lookback.report.runs import Run
+from lookback.report.evidence.contrasts import BASELINE
+from lookback.report.evidence.differences import arm, naming
+from lookback.runs import Run
 
 
 def names(runs: Sequence[Run]) -> list[str]:

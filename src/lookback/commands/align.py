@@ -1,0 +1,185 @@
+"""Align the words of texts that are translations of each other: as many lines of links as there are pairs."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from omegaconf import DictConfig
+
+from lookback.common.errors import InputError
+from lookback.common.files import atomic_write
+from lookback.common.words import Link
+from lookback.data.corpora.gold_alignment import BASES, with_alignment
+from lookback.data.corpora.text import read_pairs
+from lookback.evaluation import SHIFTS, SYMMETRISATIONS, LinkCounts, count_links, shifted_links, symmetrise
+from lookback.training.attention_quality import gold_of
+from lookback.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+_BATCHES = 16
+"""So many batches of pairs are sorted by length together: less padding, and the same links"""
+
+
+class Pair(NamedTuple):
+    """A pair of lines, and where the models look when they write one of them from the other.
+
+    source, target: the raw text.
+    forward: (target words + 1, source words + 1), end marks last; None where a side has no words.
+    backward: of the reverse run, (source words + 1, target words + 1); None without one.
+    """
+
+    source: str
+    target: str
+    forward: NDArray[np.float64] | None
+    backward: NDArray[np.float64] | None
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether the two runs count words differently."""
+        return (
+            self.forward is not None and self.backward is not None and self.forward.shape != self.backward.shape[::-1]
+        )
+
+    def links(self, shift: int) -> list[Link]:
+        """The run's own (source word, target word)."""
+        return [] if self.forward is None else sorted(shifted_links(self.forward, shift))
+
+    def reverse_links(self, shift: int) -> list[Link]:
+        """Those of the reverse run, turned round: (source word, target word)."""
+        return [] if self.backward is None else sorted((i, j) for j, i in shifted_links(self.backward, shift))
+
+
+def align(config: DictConfig) -> None:
+    """Write links between the words of ``config.source`` and ``config.target``, a line a pair, as Pharaoh has it.
+
+    ``i-j`` are words of the raw lines, source and target, from 0, in rising order; a pair without words on one side has
+    an empty line. With ``gold``, the error rates of each run at both shifts and of the links that were written are
+    printed where the links are not.
+    """
+    _check(config)
+    gold = None if config.gold is None else _gold(config)
+    # both files to their end, before anything is written: no mistake comes to light in line 700,000
+    deque(read_pairs(config.source, config.target), maxlen=0)
+    forward = _load("run", config.run)
+    backward = None if config.reverse is None else _load("reverse", config.reverse)
+
+    def written(pair: Pair) -> list[Link]:
+        links = pair.links(config.shift)
+        if backward is None:
+            return links
+        return symmetrise(links, pair.reverse_links(config.shift), config.symmetrisation)
+
+    systems: dict[tuple[str, str], Callable[[Pair], list[Link]]] = {}
+    for shift in SHIFTS:
+        systems["run", str(shift)] = partial(Pair.links, shift=shift)
+    if backward is not None:
+        for shift in SHIFTS:
+            systems["reverse", str(shift)] = partial(Pair.reverse_links, shift=shift)
+        systems[config.symmetrisation, str(config.shift)] = written
+    counts = dict.fromkeys(systems, LinkCounts())
+    scored = 0
+    with _opened(config.out) as write:
+        for number, pair in enumerate(pairs_of(config.source, config.target, forward, backward, config.batch_size)):
+            write(" ".join(f"{i}-{j}" for i, j in written(pair)) + "\n")
+            if gold is None or pair.forward is None:
+                continue
+            right = gold_of(gold[number], pair.forward)
+            if right is not None:
+                scored += 1
+                for name, links in systems.items():
+                    counts[name] += count_links(links(pair), right.sure, right.possible)
+    if gold is not None:
+        _print_scores(counts, scored, sys.stdout if config.out else sys.stderr)
+
+
+def pairs_of(
+    source: Path | str, target: Path | str, forward: Translator, backward: Translator | None, batch_size: int
+) -> Iterator[Pair]:
+    """The pairs of two aligned files, in their order, with what the models look at. The batch size changes nothing.
+
+    Errors: as ``read_pairs``; InputError, with the line's number, where two runs do not speak of the same words, as
+    they may in a script without spaces.
+    """
+    number = 0
+    for block in read_pairs(source, target):
+        for start in range(0, block.num_rows, _BATCHES * batch_size):
+            sources, targets = (side.to_pylist() for side in block.slice(start, _BATCHES * batch_size).columns)
+            there = forward.looks(sources, targets, batch_size)
+            back: list[NDArray[np.float64] | None] = [None] * len(there)
+            if backward is not None:
+                back = backward.looks(targets, sources, batch_size)
+            for pair in map(Pair, sources, targets, there, back):
+                number += 1
+                if pair.is_torn:
+                    raise InputError(
+                        f"{source}:{number}: the reverse run has other words here than the run, as tokenizers may in a "
+                        "script without spaces; expected runs with the same tokenizers"
+                    )
+                yield pair
+
+
+def _check(config: DictConfig) -> None:
+    """Refuse settings before anything is read."""
+    allowed = {"shift": SHIFTS, "symmetrisation": SYMMETRISATIONS, "alignment_base": BASES}
+    for key, values in allowed.items():
+        if config[key] not in values:
+            raise InputError(f"{key}={config[key]}: expected one of {', '.join(map(str, values))}")
+    if not isinstance(config.batch_size, int) or config.batch_size < 1:
+        raise InputError(f"batch_size={config.batch_size}: expected a whole number, 1 or more")
+    if config.out is not None and Path(config.out).exists():
+        raise InputError(f"out={config.out}: is there already; expected a new file")
+
+
+def _gold(config: DictConfig) -> Dataset:
+    """The pairs with their gold links, in memory: people align some hundreds."""
+    from datasets import Dataset
+
+    pairs = Dataset(pa.Table.from_batches(read_pairs(config.source, config.target)))
+    return with_alignment(pairs, config.gold, config.alignment_base)
+
+
+def _load(key: str, path: str) -> Translator:
+    try:
+        translator = Translator.load(path)
+    except InputError as error:
+        raise InputError(str(error) if key == "run" else f"{key}: {error}") from None
+    if not translator.looks_back:
+        raise InputError(f"{key}={path}: {translator.without_alignment}")
+    return translator
+
+
+@contextmanager
+def _opened(path: str | None) -> Iterator[Callable[[str], Any]]:
+    """What writes text: to standard output, or to a new file, which is there when it is whole."""
+    if path is None:
+        yield sys.stdout.write
+        sys.stdout.flush()
+        return
+    with atomic_write(Path(path)) as file:
+        yield lambda text: file.write(text.encode())
+
+
+def _print_scores(counts: dict[tuple[str, str], LinkCounts], sentences: int, stream: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("links", "shift", "AER", "precision", "recall"):
+        table.add_column(name, justify="left" if name == "links" else "right")
+    for (name, shift), total in counts.items():
+        shares = (total.aer, total.precision, total.recall)
+        table.add_row(name, shift, *("–" if share is None else f"{share:.3f}" for share in shares))
+    console = Console(file=stream, highlight=False)
+    console.print(table)
+    console.print(f"{sentences:,} sentence pairs with gold links")

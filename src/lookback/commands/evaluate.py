@@ -1,0 +1,79 @@
+"""Score a trained run on its own test set again, or on other text."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from lookback.common.configs import build
+from lookback.common.errors import InputError, settings
+from lookback.data import TextCorpus
+from lookback.runs import COST, TRAINING_DATA, read_results
+from lookback.training.build import build_data, build_module
+from lookback.training.quiet import quiet
+from lookback.training.test import print_results, test
+from lookback.translation.translator import Translator
+
+
+def evaluate(config: DictConfig) -> dict[str, Any]:
+    """Test ``config.run``; what results.json holds. It has a directory of its own: the run's test/ stays as it is."""
+    quiet()
+    trained = Translator.load(config.run, device="cpu", unknown_words=config.unknown_words)
+    if config.unknown_words is not None:
+        trained.config.unknown_words = config.unknown_words
+    files = config.data.test
+    if (files.source is None) != (files.target is None):
+        missing = "source" if files.source is None else "target"
+        expected = "expected both data.test.source and data.test.target, or neither"
+        raise InputError(f"data.test.{missing}: not given; {expected}")
+    if files.source is None:
+        for key in ("bleu_tokenize", "test.alignment"):
+            if OmegaConf.select(config.data, key) is not None:
+                raise InputError(f"data.{key}: the run's own test set has its own; expected it beside data.test.source")
+        corpus, name = build(trained.config.data), trained.config.names.data
+    else:
+        nothing = {"source": None, "target": None}
+        with settings("data"):
+            corpus = TextCorpus(
+                nothing,
+                nothing,
+                dict(files),
+                train_max_length=None,
+                bleu_tokenize=config.data.bleu_tokenize or "13a",
+                limit=None,
+                alignment_base=config.data.alignment_base,
+            )
+        name = "text"
+    data = build_data(trained.config, corpus, trained.source_tokenizer, trained.target_tokenizer)
+    module = build_module(
+        trained.config, trained.source_tokenizer, trained.target_tokenizer, corpus.bleu_tokenize, trained.model
+    )
+    if config.search is not None:
+        module.search = build(config.search)
+    own = trained.run.test / "results.json"
+    unknown: dict[str, Any] = {
+        "convergence": None,
+        "cost": dict.fromkeys(COST),
+        "training_data": dict.fromkeys(TRAINING_DATA),
+    }
+    trained_on = read_results(own) if own.is_file() else unknown
+    now = f"{datetime.now():%Y-%m-%d_%H-%M-%S.%f}"
+    directory = Path(config.out) if config.out else trained.run.path / "evaluations" / now
+    if (directory / "results.json").exists():
+        raise InputError(f"out={directory}: holds results already; expected a new directory")
+    record = test(
+        module,
+        data,
+        directory,
+        config.accelerator,
+        attention=trained.config.names.attention,
+        data_name=name,
+        seed=trained.config.seed,
+        convergence=trained_on["convergence"],
+        cost=trained_on["cost"],
+        training_data=trained_on["training_data"],
+    )
+    print_results(record)
+    print(f"results: {directory}", flush=True)
+    return record

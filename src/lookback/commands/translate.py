@@ -1,0 +1,94 @@
+"""Translate a stream of lines: as many lines out as in, in their order, as soon as they can be had."""
+
+import queue
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from lookback.common.checks import check_switches
+from lookback.common.configs import build
+from lookback.common.errors import InputError, settings
+from lookback.data.corpora.lines import check_file, read_lines
+from lookback.translation.translator import Translator
+
+SEPARATOR = " ||| "
+
+
+def translate(config: DictConfig) -> None:
+    """Translate ``config.input`` (standard input where it is null) to standard output.
+
+    A line is a translation. ``scores`` and ``alignments`` follow it after `` ||| ``: ``source-target`` as in Pharaoh,
+    0-based, words of the line as it was read and of the translation as it is written. Where a search gives several for
+    a line, the number of the input line (0-based) comes first, as in Moses' n-best lists.
+    """
+    with settings():
+        check_switches({"scores": config.scores, "alignments": config.alignments})
+    translator = Translator.load(config.run, unknown_words=config.unknown_words)
+    if config.alignments and not translator.looks_back:
+        raise InputError(f"alignments=true: {config.run} {translator.without_alignment}")
+    search = build(config.search)
+    if config.input:
+        check_file(Path(config.input))
+    writer = translator.writer
+    lines = read_lines(Path(config.input)) if config.input else read_stream()
+    number = 0
+    for batch in as_available(lines, config.batch_size):
+        for line, hypotheses in zip(batch, translator.search(batch, search), strict=True):
+            for hypothesis in hypotheses:
+                # a tokenizer with bytes can write line breaks, too: a line stays a line
+                fields = [writer.text(line, hypothesis).replace("\r", " ").replace("\n", " ")]
+                if search.n_best > 1:
+                    fields.insert(0, str(number))
+                if config.scores:
+                    fields.append(f"{hypothesis.score:.4f}")
+                if config.alignments:
+                    fields.append(" ".join(f"{i}-{j}" for i, j in writer.links(line, hypothesis)))
+                sys.stdout.write(SEPARATOR.join(fields) + "\n")
+            number += 1
+        sys.stdout.flush()
+
+
+def read_stream() -> Iterator[str]:
+    """Lines of standard input, without their ends. Raises InputError with the line's number for invalid UTF-8."""
+    # not sys.stdin: Python cannot end while a thread waits for a line in it
+    with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(f"standard input:{number}: not UTF-8 at byte {error.start + 1} of the line") from None
+
+
+def as_available(lines: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Batches of up to ``size`` lines: those that are there already, so that nobody waits for a batch to fill."""
+    if not isinstance(size, int) or size < 1:
+        raise InputError(f"batch_size={size}: expected a whole number, 1 or more")
+    waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=4 * size)
+
+    def read() -> None:
+        try:
+            for line in lines:
+                waiting.put(line)
+            waiting.put(None)
+        except BaseException as error:
+            waiting.put(error)
+
+    threading.Thread(target=read, daemon=True).start()
+    end: BaseException | None = None
+    open_ = True
+    while open_:
+        batch: list[str] = []
+        while len(batch) < size and (not batch or not waiting.empty()):
+            item = waiting.get()
+            if isinstance(item, str):
+                batch.append(item)
+                continue
+            open_, end = False, item
+            break
+        if batch:
+            yield batch
+    if end is not None:
+        raise end

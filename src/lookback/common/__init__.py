@@ -1,0 +1,1 @@
+"""What belongs to no folder alone: the user's errors, checks of arguments, atomic files, what a word is, special tokens."""

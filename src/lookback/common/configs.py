@@ -1,0 +1,63 @@
+"""Objects from a config, and what is wrong with one in a line. Nothing else but the commands knows Hydra."""
+
+from typing import Any
+
+from lookback.common.errors import InputError
+from lookback.common.suggestions import nearest
+
+_MOVED = {
+    "lookback.training.callbacks.LastCheckpoint": "lookback.training.callbacks.checkpoints.LastCheckpoint",
+    "lookback.training.budget_scores.BudgetScores": "lookback.training.callbacks.budget_scores.BudgetScores",
+    "lookback.training.tracking.wandb_logger": "lookback.tracking.weights_and_biases.wandb_logger",
+}
+"""Where classes are that configs of earlier versions name by another place"""
+
+
+def build(config: Any, **arguments: Any) -> Any:
+    """What ``_target_`` names, called with the config's other keys and ``arguments``, as Hydra's ``instantiate`` does.
+
+    Names of earlier versions are understood.
+    """
+    from hydra.utils import instantiate
+
+    return instantiate(config, **arguments)
+
+
+def explain(error: BaseException) -> str | None:
+    """The one line that tells a user what to mend; None where the program is at fault."""
+    from hydra.errors import HydraException, InstantiationException, MissingConfigException, OverrideParseException
+    from omegaconf.errors import OmegaConfBaseException
+
+    if isinstance(error, InputError):
+        return str(error)
+    if "Config group override must be a string or a list" in str(error):  # Hydra's plain ValueError
+        return "a config group is chosen by name, such as logger=csv; null is no choice"
+    if isinstance(error, InstantiationException):
+        cause = error.__cause__
+        # Lightning's name for an argument that it refuses; by name, because importing Lightning takes seconds
+        if isinstance(cause, (ValueError, TypeError)) or type(cause).__name__ == "MisconfigurationException":
+            where = str(error).rpartition("full_key: ")[2] if "full_key: " in str(error) else ""
+            return f"{where}: {cause}" if where else str(cause)
+        return None
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        options = [str(option) for option in error.options or ()]
+        expected = f"expected one of {', '.join(options)}{nearest(name, options)}"
+        return f"{group or 'config'}={name}: no such choice; {expected}"
+    if isinstance(error, OverrideParseException):
+        return f"{error.override}: expected key=value ({str(error).splitlines()[0]})"
+    cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
+    if isinstance(cause, OmegaConfBaseException):
+        parent = cause.parent_node
+        keys = [str(key) for key in parent] if parent is not None and hasattr(parent, "keys") else []
+        key = str(cause.key) if cause.key is not None else ""
+        hint = nearest(key, keys) if key not in keys else ""
+        return f"{cause.full_key or key}: {str(cause).splitlines()[0]}{hint}"
+    if isinstance(error, HydraException):
+        return " ".join(str(error).split())
+    return None
+
+
+def one_line(error: BaseException) -> str:
+    """An error in one line: what the user can mend, or else its kind and its message."""
+    return " ".join((explain(error) or f"{type(error).__name__}: {error}").split())

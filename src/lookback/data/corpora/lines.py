@@ -1,0 +1,173 @@
+"""Text files, line by line, whole or refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import stat
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
+
+import numpy as np
+
+from lookback.common.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LONGEST_LINE = 1 << 20  # bytes: 10,000 words are a tenth of it; what is longer has lost its line ends
+_BLOCK = 8 << 20  # bytes that are read, checked and cut into lines at a time
+_PIECE = 1 << 20
+_GZIP_MAGIC = b"\x1f\x8b"
+_EXPECTED = "expected a UTF-8 text file, plain or .gz, one sentence a line"
+
+
+def check_file(path: Path) -> None:
+    """Refuse what cannot be a text file, before anything is read.
+
+    Errors: InputError if `path` is missing, a directory, unreadable, a pipe or device, or if its name and its
+    content disagree about gzip.
+    """
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: {_reason(error)}, {_EXPECTED}") from error
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError(f"{path}: is a directory, {_EXPECTED}")
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{path}: is no regular file, {_EXPECTED}")
+    try:
+        with path.open("rb") as stream:
+            is_gzip = stream.read(2) == _GZIP_MAGIC
+    except OSError as error:
+        raise InputError(f"{path}: {_reason(error)}, {_EXPECTED}") from error
+    if status.st_size and is_gzip != (path.suffix == ".gz"):
+        found, name = ("is", "does not end") if is_gzip else ("is not", "ends")
+        raise InputError(f"{path}: {found} gzip data, but its name {name} in .gz; expected name and content to agree")
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines that `read_blocks` gives, one by one."""
+    for lines in read_blocks(path):
+        yield from lines.to_pylist()
+
+
+def read_blocks(path: Path) -> Iterator[pa.StringArray]:
+    """The sentences of a file, many at a time, without line ends, decompressed if its name ends in .gz.
+
+    A line ends with LF or CR LF, the last one also with the end of the file, and nowhere else: a form feed, NEL
+    (U+0085), line separator (U+2028) or lone CR stays inside its sentence and, like every white space of
+    `str.split()`, separates words there. A byte-order mark at the start of the file is dropped. Other control
+    characters stay as they are. However large the file or a line of it, a few blocks of 8 MiB are in memory.
+
+    Errors: InputError naming the file if it is empty, the file and line for invalid UTF-8, a NUL, a line of more than
+    `LONGEST_LINE` bytes, or damaged or cut-off gzip data.
+    """
+    number, offset = 1, 0  # of the first line of the block: counted from 1, and from the start of the text in bytes
+    for block in _whole_lines(path):
+        mark = len(BOM_UTF8) if number == 1 and block.startswith(BOM_UTF8) else 0
+        lines = _split(block[mark:])
+        if lines is None:
+            _refuse(path, block, mark, number, offset)
+        yield lines
+        number += len(lines)
+        offset += len(block)
+    if number == 1:
+        raise InputError(f"{path}: is empty, {_EXPECTED}")
+
+
+def _split(block: bytes) -> pa.StringArray | None:
+    """The lines of a block, cut by a few calls that each run over all of it; None if one of them is to be refused."""
+    import pyarrow as pa
+
+    if b"\r" in block:
+        block = block.removesuffix(b"\r").replace(b"\r\n", b"\n")
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    # As one value first: no character of UTF-8 holds an LF, so the block is valid if and only if every line is.
+    whole = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(block)], np.int32)), pa.py_buffer(block))
+    try:
+        whole.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends - np.arange(len(ends))  # the line ends before it are gone
+    if b"\0" in block or np.diff(offsets).max() > LONGEST_LINE:
+        return None
+    return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(block.replace(b"\n", b"")))
+
+
+def _refuse(path: Path, block: bytes, mark: int, number: int, offset: int) -> NoReturn:
+    """Say which line of a block is at fault, and why."""
+    for at, raw in enumerate(io.BytesIO(block), start=number):
+        line = raw.removesuffix(b"\n").removesuffix(b"\r")[mark:]
+        if len(line) > LONGEST_LINE:
+            _refuse_long(path, at)
+        if b"\0" in line:
+            raise InputError(f"{path}:{at}: holds a NUL byte (is it binary, or UTF-16?), {_EXPECTED}")
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path}:{at}: invalid UTF-8 at byte {mark + error.start + 1} of the line, "
+                f"{offset + mark + error.start + 1:,} of the text, {_EXPECTED}"
+            ) from error
+        offset += len(raw)
+        mark = 0
+    raise AssertionError(f"{path}: refused without a reason")
+
+
+def _refuse_long(path: Path, number: int) -> NoReturn:
+    raise InputError(f"{path}:{number}: a line of more than {LONGEST_LINE:,} bytes, {_EXPECTED}")
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """The file in blocks that end where a line ends."""
+    rest, number = b"", 1  # the line that has begun but not ended yet, and its number
+    with _open(path) as stream:
+        while True:
+            data, fault = _read(stream)
+            block, end, begun = data.rpartition(b"\n")
+            if end:
+                yield b"".join((rest, block, end))
+                number += block.count(b"\n") + 1
+                rest = begun
+            else:
+                rest += begun
+            if fault is not None:
+                if isinstance(fault, (EOFError, zlib.error, gzip.BadGzipFile)):
+                    raise InputError(
+                        f"{path}:{number}: damaged or cut-off gzip data ({fault}), expected a whole file"
+                    ) from fault
+                raise InputError(f"{path}:{number}: {_reason(fault)}, {_EXPECTED}") from fault
+            if len(rest) > LONGEST_LINE + len(BOM_UTF8) + 1:  # a byte-order mark and a CR do not count
+                _refuse_long(path, number)
+            if not data:
+                break
+    if rest:
+        yield rest
+
+
+def _read(stream: BinaryIO) -> tuple[bytes, OSError | EOFError | zlib.error | None]:
+    """Up to a block; what stopped the reading, if that was no end of the file, comes beside what was read before."""
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        while size < _BLOCK and (piece := stream.read1(_PIECE)):  # type: ignore[attr-defined]
+            pieces.append(piece)
+            size += len(piece)
+    except (EOFError, zlib.error, OSError) as error:  # BadGzipFile is an OSError
+        return b"".join(pieces), error
+    return b"".join(pieces), None
+
+
+def _open(path: Path) -> BinaryIO:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

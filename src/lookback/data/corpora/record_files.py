@@ -1,0 +1,162 @@
+"""Files of records, JSON, CSV and Parquet: what can be said of them that `datasets` does not say."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import zlib
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from lookback.common.errors import InputError
+from lookback.data.corpora.lines import check_file, read_blocks, read_lines
+
+FORMATS = ("json", "csv", "parquet")
+_NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
+_SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
+_PARQUET = b"PAR1"
+_JSON = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # as an object begins, or a list of them
+
+
+def format_of(file: Path) -> str | None:
+    """The format that the name of a file tells; None where it tells none."""
+    return _SUFFIXES.get(Path(file.name.removesuffix(".gz")).suffix)
+
+
+def check_format(file: Path, said: str) -> None:
+    """Refuse a file that begins as one of another format than `data=said` reads, whatever its name."""
+    found = _found(file)
+    if (found != said) if "parquet" in (found, said) else (found == "json" and said == "csv"):
+        holds = f"holds {_NAMES[found]}" if found else f"holds no {_NAMES[said]}"
+        other = f", or data={found}" if found else ""
+        raise InputError(f"{file}: {holds}, data={said} reads {_NAMES[said]}; expected a {_NAMES[said]} file{other}")
+
+
+def check_records(file: Path, what: str | None) -> None:
+    """Refuse a file of text as `read_blocks` does.
+
+    A JSON list, which needs no lines, is left to its parser, and so is a file that is no text.
+
+    Args:
+        file: the file.
+        what: its format.
+    """
+    if what not in ("json", "csv"):
+        return
+    check_file(file)
+    if not (what == "json" and _is_list(file)):
+        for _ in read_blocks(file):
+            pass
+
+
+def csv_fields(file: Path) -> list[str]:
+    """The fields that the first line of CSV names."""
+    return next(_cells(file))
+
+
+def csv_options(file: Path) -> dict[str, Any]:
+    """What tells `datasets` that every cell is text.
+
+    By itself it would make numbers of digits, and nothing of the words NA, null and None.
+    """
+    from datasets import Features, Value
+
+    features = Features({name: Value("string") for name in csv_fields(file)})
+    return {"sep": _separator(file), "features": features, "keep_default_na": False, "na_filter": False}
+
+
+def refuse_records(file: Path, what: str | None, fields: tuple[str, ...]) -> None:
+    """InputError, with the line where there is one, if a file is not of format `what` or holds no text in a field."""
+    if what == "json" and _is_list(file):
+        _refuse_list(file)
+    elif what == "json":
+        for number, line in enumerate(read_lines(file), start=1):
+            _refuse_object(line, fields, f"{file}:{number}")
+    elif what == "csv":
+        cells = _cells(file)
+        header = next(cells)
+        for row in cells:
+            if len(row) > len(header):
+                raise InputError(
+                    f"{file}:{cells.line_num}: has {len(row)} cells, expected {len(header)}, as the first line has"
+                )
+    elif what == "parquet":
+        _refuse_parquet(file)
+
+
+def _refuse_list(file: Path) -> None:
+    try:
+        with _open(file) as stream:
+            json.load(stream)
+    except ValueError as error:
+        raise InputError(f"{file}: is no JSON ({error}), expected a list of objects, or an object a line") from error
+
+
+def _refuse_object(line: str, fields: tuple[str, ...], where: str) -> None:
+    if not line.strip():
+        return
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{where}: is no JSON ({error}), expected an object a line") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: is no JSON object, expected one a line")
+    for field in fields:
+        inside: Any = value if field not in value else {field: value[field]}
+        for name in [field] if field in value else field.split("."):
+            inside = inside.get(name) if isinstance(inside, dict) else inside
+        if inside is not None and not isinstance(inside, str):
+            raise InputError(f"{where}: {field} is {json.dumps(inside)[:40]}, expected text")
+
+
+def _refuse_parquet(file: Path) -> None:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        whole = ParquetFile(file)
+        for _ in whole.iter_batches():
+            pass
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{file}: is no whole Parquet file ({str(error).splitlines()[0]}), expected one") from error
+    if not whole.metadata.num_rows:  # `datasets` stumbles over it
+        raise InputError(f"{file}: is empty, expected one pair or more")
+
+
+def _cells(file: Path) -> Any:
+    """A reader of the rows of CSV, the first line of which names the fields."""
+    return csv.reader((f"{line}\n" for line in read_lines(file)), delimiter=_separator(file))
+
+
+def _separator(file: Path) -> str:
+    return "\t" if file.name.removesuffix(".gz").endswith(".tsv") else ","
+
+
+def _found(file: Path) -> str | None:
+    """The format that a file begins as: Parquet has a mark, a JSON object or list a bracket. None: CSV, or anything."""
+    check_file(file)
+    with file.open("rb") as stream:
+        if stream.read(len(_PARQUET)) == _PARQUET:
+            return "parquet"
+    return "json" if _JSON.match(_start(file)) else None
+
+
+def _is_list(file: Path) -> bool:
+    """Whether JSON is one list, on however many lines, rather than an object a line."""
+    return _start(file).startswith(b"[")
+
+
+def _start(file: Path) -> bytes:
+    """How a file of text begins, behind a byte-order mark and white space."""
+    try:
+        with _open(file) as stream:
+            return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
+    except (OSError, EOFError, zlib.error):  # damaged gzip data: reading it through names the place
+        return b""
+
+
+def _open(file: Path) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(file) if file.suffix == ".gz" else file.open("rb")

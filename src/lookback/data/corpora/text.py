@@ -1,0 +1,208 @@
+"""Aligned text files: line N of one is the translation of line N of the other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from lookback.common.errors import InputError
+from lookback.data.corpora.corpus import SIDES, SPLITS, check_settings
+from lookback.data.corpora.gold_alignment import with_alignment
+from lookback.data.corpora.lines import check_file, read_blocks
+from lookback.data.corpora.pairs import kept_pairs, stream_pairs, subset, top
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from datasets import Dataset, IterableDataset
+
+_Item = TypeVar("_Item")
+
+
+class TextCorpus:
+    """A corpus from six files that the user names, one sentence a line, plain or gzipped.
+
+    Every line counts: row i of a split is line i+1 of its files. What a line may hold is said at `read_pair`. A blank
+    line stays where it is, so that no test sentence changes its number; `TranslationData` drops training pairs with a
+    blank side and says how many.
+
+    Args:
+        train: the two files of the training split, `{"source": FILE, "target": FILE}`.
+        validation: the same for validation.
+        test: the same for the test set; also `alignment`, the file of its gold word alignment or None, as
+            `with_alignment` reads it.
+        train_max_length: longest source of a training pair in words; None means no limit.
+        bleu_tokenize: a tokenizer that sacreBLEU knows: "13a" for raw text, "none" for text that is tokenised already.
+        limit: read this many training pairs; None reads all. The files are checked to their end nevertheless.
+        max_length_ratio: training pairs whose longer side has more than this many times the words of the shorter are
+            dropped; None means no limit.
+        subset_seed: None takes the `limit` from the top of the files; a number draws them from all pairs, and they
+            keep their order.
+        streaming: read the training files as training goes, and write no copy of them.
+        alignment_base: the number of a sentence's first word in the alignment file, 0 or 1.
+
+    Errors: ValueError for a setting out of range. `load` raises InputError for a file that was not given, and as
+    `read_pair` and `with_alignment` do; with `streaming`, reading the stream does.
+    """
+
+    def __init__(
+        self,
+        train: Mapping[str, str | None],
+        validation: Mapping[str, str | None],
+        test: Mapping[str, str | None],
+        train_max_length: int | None,
+        bleu_tokenize: str,
+        limit: int | None,
+        max_length_ratio: float | None = None,
+        subset_seed: int | None = None,
+        streaming: bool = False,
+        alignment_base: int = 0,
+    ) -> None:
+        self._files = dict(zip(SPLITS, (train, validation, test), strict=True))
+        for split, files in self._files.items():
+            optional = {"alignment"} if split == "test" else set()
+            if set(files) - optional != set(SIDES):
+                raise ValueError(
+                    f"{split}: has {', '.join(sorted(files)) or 'nothing'}, expected {' and '.join(SIDES)}"
+                )
+        check_settings(train_max_length, max_length_ratio, bleu_tokenize, limit, subset_seed, streaming, alignment_base)
+        self.train_max_length = train_max_length
+        self.max_length_ratio = max_length_ratio
+        self.bleu_tokenize = bleu_tokenize
+        self.limit = limit
+        self.subset_seed = subset_seed
+        self.streaming = streaming
+        self.alignment_base = alignment_base
+
+    def load(self, split: str) -> Dataset | IterableDataset:
+        """The split, features `source` and `target`, memory-mapped. The files of other splits need not exist.
+
+        A test set with a gold alignment has it as two more features. With `streaming`, the training split is an
+        IterableDataset.
+        """
+        # all that are missing in one line, not one a try; a test set alone is enough to score a trained run
+        wanted = SPLITS if split == "train" else (split,)
+        missing = [f"data.{name}.{side}" for name in wanted for side in SIDES if not self._files[name][side]]
+        if missing:
+            raise InputError(f"{', '.join(missing)}: no file given, expected a text file each, as {missing[0]}=FILE")
+        files = self._files[split]
+        source, target = str(files["source"]), str(files["target"])
+        if split == "train":
+            if self.streaming:
+                return stream_pair(source, target, self.limit)
+            return read_pair(source, target, self.limit, self.subset_seed)
+        self._warn_of_training_files(split)
+        pairs = read_pair(source, target)
+        alignment = files.get("alignment")
+        return pairs if alignment is None else with_alignment(pairs, alignment, self.alignment_base)
+
+    def _warn_of_training_files(self, split: str) -> None:
+        for side in SIDES:
+            ours, training = Path(str(self._files[split][side])), Path(str(self._files["train"][side]))
+            if ours.exists() and training.exists() and ours.samefile(training):
+                print(
+                    f"warning: data.{split}.{side} is the file of data.train.{side}: "
+                    "scores on it say nothing about new text",
+                    file=sys.stderr,
+                )
+
+
+def read_pair(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    limit: int | None = None,
+    subset_seed: int | None = None,
+) -> Dataset:
+    """Read two aligned files into a memory-mapped Dataset with the string features `source` and `target`.
+
+    Both files are UTF-8, plain or gzipped (then named .gz), with one sentence a line; row i is line i+1 of both. A line
+    ends with LF or CR LF and nowhere else, the last one also without; a byte-order mark at the start is dropped; blank
+    lines, long lines and control characters stay as they are. The result is kept in the cache of `datasets`, under
+    the paths, sizes and modification times of the files: a changed file is read anew.
+
+    Args:
+        source: the file of source sentences.
+        target: the file of their translations, as many lines.
+        limit: keep this many pairs, None keeps all; the files are checked to their end nevertheless.
+        subset_seed: of the draw of these pairs among all; None takes them from the top.
+
+    Errors: InputError, one line with file and line number, if the line counts differ, a file is missing, empty, given
+    as both sides, no regular file or not gzip as its name says, and for invalid UTF-8, a NUL, a line of more than
+    1 MiB, or damaged gzip data. Nothing of a refused file is kept.
+    """
+    paths = _checked(source, target)
+    states = [(str(path.resolve()), status.st_size, status.st_mtime_ns) for path in paths if (status := path.stat())]
+    title = f"Reading {paths[0]} and {paths[1].name}"
+    if limit is None:
+        return kept_pairs("text", states, title, lambda _: _aligned(paths))
+    if subset_seed is None:
+        return kept_pairs("text", (states, limit), title, lambda _: top(_aligned(paths), limit))
+    whole = read_pair(*paths)
+    title = f"Drawing {limit:,} pairs of {paths[0]} and {paths[1].name}"
+    return kept_pairs("text", (states, limit, subset_seed), title, lambda _: subset(whole, limit, subset_seed))
+
+
+def stream_pair(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], limit: int | None = None
+) -> IterableDataset:
+    """The pairs that `read_pair` gives, read as they are asked for, with its checks; nothing is kept on the disk."""
+    paths = _checked(source, target)
+    stream = stream_pairs(partial(_aligned, paths))
+    return stream if limit is None else stream.take(limit)
+
+
+def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Iterator[pa.RecordBatch]:
+    """The pairs that `read_pair` gives, in their order, some ten thousand in memory at a time, with its checks.
+
+    A file that cannot be read is refused at once; lines that are at fault, or have no partner, when they are reached.
+    """
+    return _aligned(_checked(source, target))
+
+
+def _checked(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> tuple[Path, Path]:
+    paths = (Path(source).expanduser(), Path(target).expanduser())
+    for path in paths:
+        check_file(path)
+    if paths[0].samefile(paths[1]):
+        raise InputError(f"{paths[1]}: given as source and as target, expected two files that translate each other")
+    return paths
+
+
+def _aligned(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
+    """The pairs of two files, many at a time; InputError at the end if one has more lines."""
+    import pyarrow as pa
+
+    sides = [_ahead(read_blocks(path)) for path in paths]
+    nothing = pa.array([], pa.string())
+    held, counts = [nothing, nothing], [0, 0]  # lines that wait for their partners, and lines read so far
+    while True:
+        for side, blocks in enumerate(sides):
+            if not len(held[side]):
+                held[side] = next(blocks, nothing)
+                counts[side] += len(held[side])
+        rows = min(map(len, held))
+        if not rows:
+            break
+        yield pa.record_batch([lines[:rows] for lines in held], names=list(SIDES))
+        held = [lines[rows:] for lines in held]
+    for longer, shorter in ((0, 1), (1, 0)):
+        if len(held[longer]):
+            counts[longer] += sum(map(len, sides[longer]))
+            raise InputError(
+                f"{paths[longer]}:{counts[shorter] + 1}: has no partner: this file has {counts[longer]:,} lines, "
+                f"{paths[shorter]} has {counts[shorter]:,}; "
+                "expected as many, line N of one to translate line N of the other"
+            )
+
+
+def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
+    """The same items; while one is used, a thread makes the next: unpacking two files takes the time of one."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = thread.submit(next, items, None)
+            yield item

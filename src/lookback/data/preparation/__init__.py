@@ -1,0 +1,1 @@
+"""What happens to text before training: it is filtered, encoded and kept."""

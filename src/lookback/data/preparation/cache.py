@@ -1,0 +1,82 @@
+"""What is made once and kept: a folder appears whole or not at all, and one process makes it while others wait."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from lookback.common.errors import InputError
+from lookback.common.progress import step
+
+
+def kept(
+    kind: str, parts: object, title: str, write: Callable[[Path], None], cache: str | os.PathLike[str] | None = None
+) -> Path:
+    """The folder that `write` made, now or at an earlier time.
+
+    It lies in the cache of `datasets` (HF_DATASETS_CACHE), under `kind` and a hash of `parts`. `write` is given an
+    empty folder beside it, which is renamed when it is done: a process that is killed leaves nothing that is ever used,
+    and a second process that wants the same folder waits for the first and takes what that one made.
+
+    Args:
+        kind: what is made, a name for a folder, such as "text".
+        parts: all that decides what `write` writes, the version of its format included; its `repr` is hashed.
+        title: what to tell the user while it is made, such as "Reading a.en".
+        write: fills the folder.
+        cache: a folder of the user's instead of the cache of `datasets`; `kind` then has no folder of its own in it.
+
+    Errors: InputError if the disk is full or the cache cannot be written; whatever `write` raises.
+    """
+    from datasets import config
+    from filelock import FileLock, Timeout
+
+    root = Path(config.HF_DATASETS_CACHE) / "lookback" / kind if cache is None else Path(cache)
+    folder = root / hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    if folder.is_dir():
+        return folder
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        # the operating system frees the lock of a process that dies
+        lock = FileLock(folder.with_suffix(".lock"))
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            with step(f"Waiting for another process: {title}"):
+                lock.acquire()
+        try:
+            if not folder.is_dir():
+                _make(folder, title, write)
+        finally:
+            lock.release()
+    except OSError as error:
+        raise InputError(
+            f"{root}: {(error.strerror or str(error)).lower()}; expected room to keep prepared text, "
+            "HF_DATASETS_CACHE names another folder"
+        ) from error
+    return folder
+
+
+def _make(folder: Path, title: str, write: Callable[[Path], None]) -> None:
+    # whoever holds the lock is alone with this name: what a killed process left is swept away
+    for leftover in folder.parent.glob(f".{folder.name}-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        with step(title):
+            write(partial)
+        for path in partial.rglob("*"):
+            if path.is_file():
+                _to_disk(path)
+        os.replace(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until the file's content is on the disk: after a power cut a name must not stand for nothing."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,153 @@
+"""A split of a corpus as ids: encoded once, kept in raw files, memory-mapped afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from lookback.common.special_tokens import BOS, EOS, UNK
+from lookback.data.batches.batching import Batch, Sentences
+from lookback.data.corpora.columns import both, columns
+from lookback.data.corpora.corpus import SIDES
+from lookback.data.preparation.cache import kept
+from lookback.data.tokenizers.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+_FORMAT = 1  # of the files: raise it when the same text and tokenizers give other bytes
+_Encoded = tuple[np.ndarray, np.ndarray, int]
+"""Ids of texts one after the other, each with its marks; how many each text has; how many words are unknown."""
+_TOKENS, _OFFSETS = np.dtype("<i4"), np.dtype("<i8")
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """Many pairs: every source ends with EOS, every target begins with BOS and ends with EOS.
+
+    Attributes:
+        source: the sources.
+        target: as many targets.
+        unknown: how many tokens of the sources and of the targets are unknown.
+        ids: (N,) int64, the row of each pair in its split; None: they are the rows.
+    """
+
+    source: Sentences
+    target: Sentences
+    unknown: tuple[int, int]
+    ids: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, rows: np.ndarray) -> Batch:
+        """The batch of these rows, in their order."""
+        return Batch(
+            ids=torch.from_numpy(rows.copy() if self.ids is None else self.ids[rows]),
+            source=torch.from_numpy(self.source.padded(rows)),
+            source_length=torch.from_numpy(self.source.lengths[rows]),
+            target=torch.from_numpy(self.target.padded(rows)),
+            target_tokens=int(self.target.lengths[rows].sum()) - len(rows),
+        )
+
+    @property
+    def target_lengths(self) -> np.ndarray:
+        """(N,) int64: tokens to predict of each target, EOS included; BOS is not predicted."""
+        return self.target.lengths - 1
+
+    def describe(self) -> dict[str, float]:
+        """Counts: pairs, tokens of each side (source: words and EOS; target: what is predicted, words and EOS) and the
+        share of unknown words, 0 to 1; marks are no words."""
+        pairs, tokens = len(self), (len(self.source.tokens), len(self.target.tokens) - len(self))
+        numbers: dict[str, float] = {"pairs": pairs}
+        numbers |= {f"{side}_tokens": count for side, count in zip(SIDES, tokens, strict=True)}
+        for side, count, unknown in zip(SIDES, tokens, self.unknown, strict=True):
+            numbers[f"{side}_unknown"] = unknown / (count - pairs) if count > pairs else 0.0
+        return numbers
+
+
+def encode_pairs(
+    texts: Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, keep: np.ndarray | None = None
+) -> EncodedPairs:
+    """Encode the columns `source` and `target` of a split; with equal text and tokenizers again, read the cache.
+
+    Args:
+        texts: the split.
+        source_tokenizer: of its sources.
+        target_tokenizer: of its targets.
+        keep: (N,) bool, the pairs to encode; None: all. The rows of the result count these alone.
+    """
+    tokenizers = (source_tokenizer, target_tokenizer)
+    digests = tuple(hashlib.sha256(tokenizer.to_json().encode()).hexdigest() for tokenizer in tokenizers)
+    keep = None if keep is None or keep.all() else keep
+    chosen = None if keep is None else hashlib.sha256(np.packbits(keep).tobytes()).hexdigest()
+    count = len(texts) if keep is None else int(np.count_nonzero(keep))
+
+    def write(folder: Path) -> None:
+        unknown = [0, 0]
+        lengths: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+        with open(folder / "source.tokens", "wb") as source, open(folder / "target.tokens", "wb") as target:
+            for sides in columns(texts, keep):
+                encoded = _encode_both(*sides, *tokenizers)
+                for i, (file, (tokens, each, missed)) in enumerate(zip((source, target), encoded, strict=True)):
+                    tokens.astype(_TOKENS, copy=False).tofile(file)
+                    lengths[i].append(each)
+                    unknown[i] += missed
+        for side, parts in zip(SIDES, lengths, strict=True):
+            np.cumsum(np.concatenate([np.zeros(1, np.int64), *parts]), dtype=_OFFSETS).tofile(
+                folder / f"{side}.offsets"
+            )
+        (folder / "unknown.json").write_text(json.dumps(unknown), encoding="utf-8")
+
+    folder = kept("ids", (_FORMAT, texts._fingerprint, chosen, digests), f"Encoding {count:,} pairs", write)
+    source, target = (_mapped(folder, side) for side in SIDES)
+    missed = json.loads((folder / "unknown.json").read_text(encoding="utf-8"))
+    return EncodedPairs(source, target, (missed[0], missed[1]))
+
+
+def encode_arrays(
+    source: pa.Array, target: pa.Array, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, ids: np.ndarray
+) -> EncodedPairs:
+    """Encode pairs in memory; `ids`, (N,) int64, are their rows in the split."""
+    encoded = _encode_both(source, target, source_tokenizer, target_tokenizer)
+    sides = [Sentences(tokens, np.cumsum(lengths) - lengths, lengths) for tokens, lengths, _ in encoded]
+    return EncodedPairs(sides[0], sides[1], (encoded[0][2], encoded[1][2]), ids)
+
+
+def _encode_both(
+    source: pa.Array, target: pa.Array, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
+) -> tuple[_Encoded, _Encoded]:
+    return both(lambda side: _encode(*side), (source, source_tokenizer, False), (target, target_tokenizer, True))
+
+
+def _encode(texts: pa.Array, tokenizer: Tokenizer, begin: bool) -> _Encoded:
+    words, counts = tokenizer.encode_column(texts)
+    lengths = counts + 1 + begin
+    ends = np.cumsum(lengths)
+    tokens = np.empty(len(words) + len(lengths) * (1 + begin), np.int32)
+    is_word = np.ones(len(tokens), dtype=bool)
+    is_word[ends - 1] = False
+    tokens[ends - 1] = EOS
+    if begin:
+        is_word[ends - lengths] = False
+        tokens[ends - lengths] = BOS
+    tokens[is_word] = words
+    return tokens, lengths, int(np.count_nonzero(words == UNK))
+
+
+def _mapped(folder: Path, side: str) -> Sentences:
+    offsets = _file(folder / f"{side}.offsets", _OFFSETS)
+    return Sentences(_file(folder / f"{side}.tokens", _TOKENS), offsets[:-1], np.diff(offsets))
+
+
+def _file(path: Path, kind: np.dtype) -> np.ndarray:
+    if not path.stat().st_size:  # there is nothing to map
+        return np.zeros(0, kind)
+    return np.memmap(path, kind, "r").view(np.ndarray)

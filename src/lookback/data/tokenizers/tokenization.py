@@ -1,0 +1,313 @@
+"""Recipes: how the tokenizers of a corpus are learnt from its training sentences, or where they come from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from tokenizers import models, normalizers, trainers
+
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
+from lookback.data.tokenizers.backend import piece_backend, word_backend
+from lookback.data.tokenizers.foreign import adopted
+from lookback.data.tokenizers.tokenizer import Tokenizer
+from lookback.data.tokenizers.unigram import unigram_pieces
+from lookback.data.units import slices, units
+
+Column = Callable[[str], Iterator[pa.Array]]
+
+_BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # the library's names for them
+_FIXED = (*SPECIAL_TOKENS, *_BYTES)
+_COVERAGE = 0.9995  # of the training text's characters are spelt as themselves, the rarest as bytes (SentencePiece's)
+_LONGEST_PIECE = 16  # characters
+_LEARNT_FROM = 4_000_000  # characters of different words, as many as the unigram learner looks at
+
+
+class Tokenization(ABC):
+    """What gives a pair of tokenizers. Its `repr` is its identity: equal ones learn the same from the same sentences.
+
+    joint: whether one tokenizer serves both sides.
+    """
+
+    joint: bool
+
+    def learn(self, column: Column) -> tuple[Tokenizer, Tokenizer]:
+        """The tokenizers of the source and the target; the same object twice if `joint`.
+
+        They depend on the sentences alone, not on the number of threads.
+
+        Args:
+            column: gives the training sentences of "source" or "target" as arrays of strings, as often as it is asked.
+
+        Errors: InputError if the sentences leave nothing to learn.
+        """
+        if self.joint:
+            both = self._learnt(lambda: chain(column("source"), column("target")))
+            return both, both
+        return self._learnt(lambda: column("source")), self._learnt(lambda: column("target"))
+
+    @abstractmethod
+    def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer: ...
+
+
+@dataclass(frozen=True)
+class WordTokenization(Tokenization):
+    """Words as `str.split()` gives them: the most frequent, of equally frequent ones the first in code-point order.
+
+    All others become `<unk>`.
+
+    Args:
+        vocabulary_size: ids of each tokenizer at most, the four symbols included.
+        min_frequency: a word that occurs less often is left out.
+        lowercase: whether upper case is read as lower case; decoding gives lower case.
+        joint: whether one tokenizer serves both sides.
+
+    Errors: ValueError if `vocabulary_size` leaves no room for a word or `min_frequency` is below 1; `learn` raises
+    InputError if no word is left.
+    """
+
+    vocabulary_size: int = 30000
+    min_frequency: int = 1
+    lowercase: bool = False
+    joint: bool = False
+
+    def __post_init__(self) -> None:
+        _check_size(self.vocabulary_size, SPECIAL_TOKENS, "the symbols")
+        _check_switches(self.lowercase, self.joint)
+        if not isinstance(self.min_frequency, int) or self.min_frequency < 1:
+            raise ValueError(f"min_frequency: {self.min_frequency}, expected 1 or more")
+
+    def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
+        # Not the library's trainer: a word of the text that is spelt like a symbol would take the symbol's id.
+        counts: Counter[str] = Counter()
+        for unit, count in _unit_counts(texts()):
+            for word in unit.split():
+                counts[word] += count
+        if self.lowercase:
+            counts = _lowercased(counts)
+        for symbol in SPECIAL_TOKENS:
+            counts.pop(symbol, None)
+        if not counts:
+            raise _no_words()
+        frequent = sorted((-count, word) for word, count in counts.items() if count >= self.min_frequency)
+        if not frequent:
+            raise InputError(
+                f"tokenizer.min_frequency: {self.min_frequency}, but no word of the training sentences is as frequent, "
+                f"expected {max(counts.values())} or less"
+            )
+        words = (*SPECIAL_TOKENS, *(word for _, word in frequent[: self.vocabulary_size - len(SPECIAL_TOKENS)]))
+        model = models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=SPECIAL_TOKENS[UNK])
+        return Tokenizer(word_backend(model, self.lowercase))
+
+
+@dataclass(frozen=True)
+class PieceTokenization(Tokenization):
+    """Pieces of words, and bytes for what no piece spells: every text comes back exactly.
+
+    Args:
+        vocabulary_size: ids of each tokenizer at most, the four symbols and 256 bytes included.
+        lowercase: whether upper case is read as lower case; decoding gives lower case.
+        joint: whether one tokenizer serves both sides.
+
+    Errors: ValueError if `vocabulary_size` leaves no room for pieces; `learn` raises InputError if there are no words.
+    """
+
+    vocabulary_size: int = 8000
+    lowercase: bool = False
+    joint: bool = False
+
+    def __post_init__(self) -> None:
+        _check_size(self.vocabulary_size, _FIXED, "the symbols and the bytes")
+        _check_switches(self.lowercase, self.joint)
+
+    @property
+    def _room(self) -> int:
+        """How many pieces may be learnt."""
+        return self.vocabulary_size - len(_FIXED)
+
+
+@dataclass(frozen=True)
+class BPETokenization(PieceTokenization):
+    """Byte-pair encoding (Sennrich et al. 2016): the most frequent pair of pieces is joined, again and again."""
+
+    def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
+        characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(self._room // 2, 1))
+        backend = piece_backend(models.BPE(), self.lowercase)
+        trainer = trainers.BpeTrainer(
+            vocab_size=self._room,
+            min_frequency=2,
+            initial_alphabet=characters,
+            limit_alphabet=len(characters),
+            max_token_length=_LONGEST_PIECE,
+            show_progress=False,
+        )
+        sentences = (part.to_pylist() for array in texts() for part in slices(array))
+        backend.train_from_iterator(sentences, trainer)
+        learnt = json.loads(backend.to_str())["model"]
+        pieces = sorted(learnt["vocab"], key=learnt["vocab"].__getitem__)
+        return Tokenizer(piece_backend(_bpe(pieces, list(map(tuple, learnt["merges"]))), self.lowercase))
+
+
+@dataclass(frozen=True)
+class UnigramTokenization(PieceTokenization):
+    """A unigram model (Kudo 2018): a text is cut in the likeliest way."""
+
+    def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
+        characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(self._room // 2, 1))
+        pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, self._room)
+        # no text can be cut into the names of symbols and bytes (`piece_backend`): their score never counts
+        fixed = [(piece, 0.0) for piece in _FIXED]
+        model = models.Unigram([*fixed, *pieces], unk_id=UNK, byte_fallback=True)
+        return Tokenizer(piece_backend(model, self.lowercase))
+
+
+@dataclass(frozen=True)
+class CharacterTokenization(PieceTokenization):
+    """Characters: the most frequent, of equally frequent ones the first in code-point order."""
+
+    vocabulary_size: int = 4000
+
+    def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
+        return Tokenizer(piece_backend(_bpe(_alphabet(texts(), self.lowercase, 1.0, self._room), []), self.lowercase))
+
+
+@dataclass(frozen=True, repr=False)
+class FileTokenization(Tokenization):
+    """Tokenizers that are there already, in files of the `tokenizers` library; nothing is learnt.
+
+    Args:
+        source: path of the source side's tokenizer.json.
+        target: path of the target side's; the same path makes the tokenizer joint.
+
+    Errors: InputError where a path is not given, or is no tokenizer.json.
+    """
+
+    source: str | None
+    target: str | None
+
+    @property
+    def joint(self) -> bool:  # type: ignore[override]
+        return self._content("source")[0].samefile(self._content("target")[0])
+
+    def learn(self, column: Column) -> tuple[Tokenizer, Tokenizer]:
+        """The two tokenizers; the training sentences are not looked at."""
+        source = self._read("source")
+        return source, source if self.joint else self._read("target")
+
+    def __repr__(self) -> str:
+        """What the files hold, wherever they lie."""
+        hashes = (hashlib.sha256(self._content(side)[1]).hexdigest() for side in ("source", "target"))
+        return f"{type(self).__name__}({', '.join(hashes)}, joint={self.joint})"
+
+    def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
+        raise NotImplementedError
+
+    def _read(self, side: str) -> Tokenizer:
+        path, content = self._content(side)
+        try:
+            return Tokenizer(adopted(content.decode()))
+        except Exception as error:  # the library raises bare Exception on malformed input
+            raise InputError(f"tokenizer.{side}: {path} is not a tokenizer.json: {error}") from error
+
+    def _content(self, side: str) -> tuple[Path, bytes]:
+        named = self.source if side == "source" else self.target
+        if named is None:
+            raise InputError(f"tokenizer.{side}: not given, expected the path of a tokenizer.json")
+        path = Path(named).expanduser()
+        if not path.is_file():
+            raise InputError(f"tokenizer.{side}: {path}: no such file, expected a tokenizer.json")
+        return path, path.read_bytes()
+
+
+def _check_size(vocabulary_size: int, taken: Sequence[str], by: str) -> None:
+    if not isinstance(vocabulary_size, int) or vocabulary_size <= len(taken):
+        raise ValueError(f"vocabulary_size: {vocabulary_size}, expected more than {len(taken)} ({by} take these)")
+
+
+def _check_switches(lowercase: bool, joint: bool) -> None:
+    for name, value in (("lowercase", lowercase), ("joint", joint)):
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}: {value}, expected true or false")
+
+
+def _no_words() -> InputError:
+    return InputError("data.train: the training sentences have no words, expected text to learn a tokenizer from")
+
+
+def _unit_counts(texts: Iterator[pa.Array]) -> Iterator[tuple[str, int]]:
+    """Every unit with its count, some ten thousand sentences at a time."""
+    for array in texts:
+        for part in units(array):
+            yield from zip(part.distinct, np.bincount(part.codes, minlength=len(part.distinct)).tolist(), strict=True)
+
+
+def _lowercased(counts: Counter[str]) -> Counter[str]:
+    """The counts of the same words in the library's lower case: Python's differs in a few letters."""
+    lower = normalizers.Lowercase()
+    lowered: Counter[str] = Counter()
+    for word, count in counts.items():
+        lowered[lower.normalize_str(word)] += count
+    return lowered
+
+
+def _alphabet(texts: Iterator[pa.Array], lowercase: bool, coverage: float, size: int) -> list[str]:
+    """The space, and the most frequent characters that make up `coverage` of the text; at most `size`."""
+    occurrences = np.zeros(0, np.int64)
+    for array in texts:
+        for part in units(array):
+            points = np.frombuffer("".join(part.distinct).encode("utf-32-le"), "<u4")
+            lengths = np.fromiter(map(len, part.distinct), np.int64, len(part.distinct))
+            weights = np.repeat(np.bincount(part.codes, minlength=len(lengths)), lengths)
+            counted = np.bincount(points, weights, minlength=len(occurrences)).astype(np.int64)
+            counted[: len(occurrences)] += occurrences
+            occurrences = counted
+    counts = Counter({chr(point): int(occurrences[point]) for point in np.flatnonzero(occurrences)})
+    if not "".join(counts).strip():
+        raise _no_words()
+    if lowercase:
+        letters: Counter[str] = Counter()
+        for lowered, count in _lowercased(counts).items():
+            for letter in lowered:  # of one letter there may be two
+                letters[letter] += count
+        counts = letters
+    characters, covered = [" "], 0
+    for character, count in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])):
+        if len(characters) >= size or covered >= coverage * counts.total():
+            break
+        characters.append(character)
+        covered += count
+    return characters
+
+
+def _bpe(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> models.BPE:
+    vocabulary = {piece: i for i, piece in enumerate([*_FIXED, *pieces])}
+    return models.BPE(vocabulary, list(merges), unk_token=SPECIAL_TOKENS[UNK], byte_fallback=True)
+
+
+def _words(texts: Iterator[pa.Array], characters: Sequence[str], lowercase: bool) -> Counter[str]:
+    """What is cut into pieces, and how often it occurs, without the characters that are not spelt as themselves."""
+    counts: Counter[str] = Counter()
+    for unit, count in _unit_counts(texts):
+        counts[unit] += count
+    backend = piece_backend(models.BPE(), lowercase)
+    rare = re.compile(f"[^{re.escape(''.join(characters))}]")
+    words: Counter[str] = Counter()
+    seen = 0
+    for unit, count in counts.most_common():  # of equally frequent ones those that come first in the corpus
+        for word, _ in backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(unit)):
+            words[rare.sub("", word)] += count
+        seen += len(unit)
+        if seen > _LEARNT_FROM:
+            break
+    del words[""]
+    return words

@@ -1,0 +1,1 @@
+"""Links between words: from weights to links, and how good they are."""

@@ -1,0 +1,57 @@
+"""What is counted once for each sentence, so that every later number is arithmetic."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lookback.common.words import Link
+from lookback.evaluation.scores.bleu import sentence_statistics, signature_tokenizer
+from lookback.evaluation.scores.chrf import chrf_statistics
+from lookback.evaluation.scores.recall import recall_statistics
+from lookback.evaluation.scores.repetition import repetition_statistics
+from lookback.evaluation.scores.ter import ter_statistics
+from lookback.runs import MissingCounts, Prediction, Run, Segments, read_predictions
+
+
+def count(
+    predictions: Sequence[Prediction], tokenize: str, links: Sequence[Sequence[Link] | None] | None = None
+) -> Segments:
+    """Count the predictions' sentences, with sacrebleu's tokenizer `tokenize` for BLEU's and repeated words.
+
+    `links` are the sure gold links of each sentence between words of `str.split()`, None where it has none; without
+    any, nothing is counted by position.
+    """
+    hypotheses = [prediction.hypothesis for prediction in predictions]
+    references = [prediction.reference for prediction in predictions]
+    by_position = None
+    if links is not None and any(links):
+        split = [len(prediction.source.split()) for prediction in predictions]
+        by_position = recall_statistics(hypotheses, references, split, links)
+    return Segments(
+        source_length=np.array([prediction.source_length for prediction in predictions], dtype=np.int64),
+        reference_length=np.array([len(text.split()) for text in references], dtype=np.int64),
+        hypothesis_length=np.array([len(text.split()) for text in hypotheses], dtype=np.int64),
+        truncated=np.array([prediction.truncated for prediction in predictions], dtype=np.bool_),
+        bleu_statistics=sentence_statistics(hypotheses, references, tokenize),
+        chrf_statistics=chrf_statistics(hypotheses, references),
+        ter_statistics=ter_statistics(hypotheses, references),
+        repetition_statistics=repetition_statistics(hypotheses, references, tokenize),
+        position_statistics=by_position,
+    )
+
+
+def segments_of(run: Run) -> Segments | None:
+    """The counts behind a run's scores, read anew; None where the run left none.
+
+    What an earlier version left lacks some of them: they are counted again from predictions.jsonl, in seconds.
+    """
+    path = run.directory / "test" / "segments.npz"
+    if not path.exists():
+        return None
+    try:
+        return Segments.load(path)
+    except MissingCounts:
+        predictions = run.directory / "test" / "predictions.jsonl"
+        if run.results is None or not predictions.exists():
+            raise
+        return count(read_predictions(predictions), signature_tokenizer(run.results["signature"]))

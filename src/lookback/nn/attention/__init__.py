@@ -1,0 +1,1 @@
+"""Attention: how a decoder reads the source."""

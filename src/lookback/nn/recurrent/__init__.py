@@ -1,0 +1,1 @@
+"""The recurrent encoder and decoder, and what they are made of."""

@@ -1,0 +1,326 @@
+"""The decoder: from a Memory and the words so far to the vector that predicts the next word.
+
+One recurrence (``_recur``) decides in which order the decoder looks and moves; ``step`` uses it one word at a time in
+search, ``unroll`` for a whole known target in training. All tensors carry an axis ``n`` after the batch: the hypotheses
+of a beam in search, one in training.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from lookback.common.checks import check_dropout, check_sizes, check_switches
+from lookback.common.special_tokens import PAD
+from lookback.nn.attention.attention import AdditiveAttention, Attention, DotAttention, GeneralAttention, Reader
+from lookback.nn.kernels.unroll import Loop, attend_then_update, update_then_attend
+from lookback.nn.memory import Memory
+from lookback.nn.recurrent.readout import READOUTS, AttentionalReadout
+from lookback.nn.recurrent.recurrence import Recurrence
+
+QUERIES = ("previous", "current")
+ENTRIES = ("init", "step", "readout")
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """All that a decoder remembers between two steps; the one thing to reorder when a search reorders hypotheses."""
+
+    recurrent: Float[Tensor, "batch n layers state"]
+    feed: Float[Tensor, "batch n readout"] | None
+
+    def reorder(self, index: Int[Tensor, "batch m"]) -> "DecoderState":
+        """The state of hypotheses ``index[b]`` of each sentence."""
+        n = self.recurrent.shape[1]
+        rows = (index + n * torch.arange(len(index), device=index.device).unsqueeze(1)).flatten()
+
+        def taken(values: Tensor) -> Tensor:
+            return values.flatten(0, 1).index_select(0, rows).unflatten(0, index.shape)
+
+        return DecoderState(taken(self.recurrent), None if self.feed is None else taken(self.feed))
+
+    def of_sentences(self, rows: Int[Tensor, "some"]) -> "DecoderState":
+        """The state of some of the sentences, all of their hypotheses."""
+        return DecoderState(self.recurrent[rows], None if self.feed is None else self.feed[rows])
+
+
+class RecurrentDecoder(nn.Module):
+    """A recurrent language model of the target that may look back at the source.
+
+    query: ``previous``: attend with s_{i-1}, then update, s_i = RNN(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015);
+        ``current``: update, then attend with h_t (Luong et al. 2015). The readout reads the querying state too.
+    input_feeding: the last readout vector is an input of the recurrence (Luong et al. 2015, § 3.3); needs
+        ``query=current``.
+    context_to: where the source enters (Britz et al. 2017, § 4.6): ``init``: s_0 = tanh(W_s h), h the encoder's final
+        state that stands last (the backward state at position 1); without it s_0 = 0. ``step``: the context is an input
+        of the recurrence; with ``query=current`` a context that looks back is not known before the update, and enters
+        only through input_feeding, as in Luong et al. ``readout``: the context is an input of the readout.
+    readout: ``maxout``, ``attentional`` or ``linear``, of ``readout_size``.
+    tie_embeddings: the vocabulary projection is the target embedding; needs ``readout_size == embedding_size``.
+    residual: layer l > 1 adds its input to its output.
+    fast: where there is one (see ``has_fast_loop``), training takes the loop whose backward pass is written out
+        (``lookback.nn.kernels.unroll``) instead of autograd's: the same equations, up to rounding, sooner and in less memory.
+        Dropout acts at the same places. With ``input_feeding`` its masks are drawn at once and not step by step, so
+        they are other masks: such a training differs from a plain one as trainings of two seeds do.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        attention: Attention,
+        init_size: int,
+        embedding_size: int,
+        hidden_size: int,
+        readout_size: int,
+        cell: str = "gru",
+        layers: int = 1,
+        query: str = "previous",
+        input_feeding: bool = False,
+        context_to: Sequence[str] = ENTRIES,
+        readout: str = "maxout",
+        tie_embeddings: bool = False,
+        residual: bool = False,
+        dropout: float = 0.0,
+        fast: bool = True,
+    ) -> None:
+        super().__init__()
+        unknown = [entry for entry in context_to if entry not in ENTRIES]
+        if unknown or not context_to:
+            raise ValueError(f"context_to={list(context_to)}: expected one or more of {', '.join(ENTRIES)}")
+        if query not in QUERIES:
+            raise ValueError(f"query={query!r}: expected one of {', '.join(QUERIES)}")
+        if readout not in READOUTS:
+            raise ValueError(f"readout={readout!r}: expected one of {', '.join(READOUTS)}")
+        check_sizes({"embedding_size": embedding_size, "readout_size": readout_size, "layers": layers})
+        check_dropout(dropout)
+        check_switches(
+            {"input_feeding": input_feeding, "tie_embeddings": tie_embeddings, "residual": residual, "fast": fast}
+        )
+        if input_feeding and query != "current":
+            raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")
+        if tie_embeddings and readout_size != embedding_size:
+            raise ValueError(
+                f"tie_embeddings=True needs readout_size == embedding_size, but readout_size={readout_size} and "
+                f"embedding_size={embedding_size}"
+            )
+        if attention.query_size != hidden_size:
+            raise ValueError(f"hidden_size={hidden_size}: the attention expects queries of size {attention.query_size}")
+        self.attention = attention
+        self.query = query
+        self.input_feeding = input_feeding
+        self.context_to = tuple(context_to)
+        self.residual = residual
+        self.fast = fast
+        self.embedding_size = embedding_size
+
+        context_size = attention.memory_size
+        self.fixed_enters_step = "step" in context_to and not attention.looks_back
+        self.context_enters_step = "step" in context_to and attention.looks_back and query == "previous"
+        if attention.looks_back and not self.context_enters_step and "readout" not in context_to:
+            raise ValueError(
+                f"context_to={list(context_to)} with query={query!r}: nothing would read what the attention finds; "
+                "add readout" + (", or step" if query == "previous" else "")
+            )
+        self.needs_loop = self.context_enters_step or input_feeding
+
+        self.embedding = nn.Embedding(vocabulary_size, embedding_size, padding_idx=PAD)
+        extra_size = readout_size if input_feeding else 0
+        if self.fixed_enters_step or self.context_enters_step:
+            extra_size += context_size
+        stack = nn.ModuleList(
+            Recurrence(embedding_size + extra_size if layer == 0 else hidden_size, hidden_size, cell)
+            for layer in range(layers)
+        )
+        self.layers = cast(Sequence[Recurrence], stack)
+        state_size = self.layers[0].state_size
+        self.initial = nn.Linear(init_size, layers * state_size) if "init" in context_to else None
+        self.readout = READOUTS[readout](
+            hidden_size, embedding_size, context_size if "readout" in context_to else 0, readout_size
+        )
+        self.vocabulary = nn.Linear(readout_size, vocabulary_size)
+        if tie_embeddings:
+            self.vocabulary.weight = self.embedding.weight
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def has_fast_loop(self) -> bool:
+        """One layer, an attention of the three published scorers, and with input feeding the attentional readout."""
+        return (
+            self.needs_loop
+            and len(self.layers) == 1
+            # a subclass may look in another way
+            and type(self.attention) in (AdditiveAttention, GeneralAttention, DotAttention)
+            and (not self.input_feeding or isinstance(self.readout, AttentionalReadout))
+        )
+
+    def start(self, memory: Memory) -> DecoderState:
+        """The state before the first word, n = 1."""
+        batch, (layers, size) = len(memory.states), (len(self.layers), self.layers[0].state_size)
+        if self.initial is None:
+            recurrent = memory.states.new_zeros(batch, 1, layers, size)
+        else:
+            recurrent = torch.tanh(self.initial(memory.final[:, -1])).view(batch, 1, layers, size)
+        feed = memory.states.new_zeros(batch, 1, self.vocabulary.in_features) if self.input_feeding else None
+        return DecoderState(recurrent, feed)
+
+    def step(
+        self, state: DecoderState, words: Int[Tensor, "batch n"], reader: Reader
+    ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
+        """Read one word a hypothesis: the next state, the vector that predicts the next word, and the weights α."""
+        return self.step_from(state, *self.of_words(words), reader)
+
+    def of_words(
+        self, words: Int[Tensor, "*batch"]
+    ) -> tuple[Float[Tensor, "*batch gates"], Float[Tensor, "*batch width"] | None]:
+        """All that a step needs of its words: their part of the first layer's gates, and of the readout."""
+        embedded = self.dropout(self.embedding(words))
+        return self.layers[0].gates(embedded), self.readout.of_word(embedded)
+
+    def step_from(
+        self,
+        state: DecoderState,
+        word_gates: Float[Tensor, "batch n gates"],
+        of_word: Float[Tensor, "batch n width"] | None,
+        reader: Reader,
+    ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
+        """``step``, from what ``of_words`` gives."""
+        gates = self._with_fixed_context(word_gates, reader)
+        recurrent, query, context, weights = self._recur(state, gates, reader)
+        vector = self.dropout(self.readout.combine(query, of_word, context))
+        return DecoderState(recurrent, vector if self.input_feeding else None), vector, weights
+
+    def unroll(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        """Read a known target <s> w_1 … w_{T-1}: the vectors that predict w_1 … w_T, and the weights α.
+
+        What does not wait for the previous step is computed for all steps at once: keys, the words' part of the gates,
+        the readout; and, where the recurrence sees no context that looks back, the recurrence and the attention too.
+        """
+        if self.fast and self.has_fast_loop:
+            return self._unroll_fast(words, memory)
+        reader = self.attention.over(memory)
+        state = self.start(memory)
+        embedded = self.dropout(self.embedding(words))
+        if not self.needs_loop:
+            query = self._queries_at_once(embedded, state, reader)
+            context, weights = reader(query)
+            return self.dropout(self.readout(query, embedded, context)), weights
+
+        # unbind, not indexing: its backward is one stack, where each index would add into a tensor of the full size
+        word_gates = self._word_gates(embedded, reader).unsqueeze(2).unbind(1)
+        embedded_words = embedded.unsqueeze(2).unbind(1)
+        queries, contexts, looked, vectors = [], [], [], []
+        for gates, word in zip(word_gates, embedded_words, strict=True):
+            recurrent, query, context, weights = self._recur(state, gates, reader)
+            vector = self.dropout(self.readout(query, word, context)) if self.input_feeding else None
+            state = DecoderState(recurrent, vector)
+            queries.append(query)
+            contexts.append(context)
+            looked.append(weights)
+            if vector is not None:
+                vectors.append(vector)
+        if self.input_feeding:
+            return torch.cat(vectors, dim=1), torch.cat(looked, dim=1)
+        query, context = torch.cat(queries, dim=1), torch.cat(contexts, dim=1)
+        return self.dropout(self.readout(query, embedded, context)), torch.cat(looked, dim=1)
+
+    def logits(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
+        """Scores of the next word, before the softmax."""
+        return self.vocabulary(vectors)
+
+    def log_probabilities(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
+        """log p of the next word, in float32 at least: a sum over a long sentence needs its digits."""
+        logits = self.logits(vectors)
+        return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
+    def _recur(
+        self, state: DecoderState, gates: Float[Tensor, "batch n gates"], reader: Reader
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """One step of the recurrence: the new recurrent state, the query, its context and its weights."""
+        if self.query == "previous":
+            query = self._output(state.recurrent)
+            context, weights = reader(query)
+            if self.context_enters_step:
+                gates = gates + self.layers[0].gates(context, first=self.embedding_size, bias=False)
+            return self._advance(state.recurrent, gates), query, context, weights
+        if state.feed is not None:
+            first = self.layers[0].network.input_size - state.feed.shape[-1]
+            gates = gates + self.layers[0].gates(state.feed, first=first, bias=False)
+        recurrent = self._advance(state.recurrent, gates)
+        query = self._output(recurrent)
+        return recurrent, query, *reader(query)
+
+    def _advance(
+        self, recurrent: Float[Tensor, "batch n layers state"], gates: Float[Tensor, "batch n gates"]
+    ) -> Float[Tensor, "batch n layers state"]:
+        states = []
+        output = None
+        for layer, state in zip(self.layers, recurrent.unbind(2), strict=True):
+            if output is not None:
+                gates = layer.gates(self.dropout(output))
+            state = layer.step(gates, state)
+            hidden = layer.hidden(state)
+            output = hidden + output if self.residual and output is not None else hidden
+            states.append(state)
+        return torch.stack(states, dim=2)
+
+    def _output(self, recurrent: Float[Tensor, "batch n layers state"]) -> Float[Tensor, "batch n hidden"]:
+        """The top layer's output: its h, or the sum over layers where each adds its input to its output."""
+        hidden = self.layers[-1].hidden(recurrent)
+        return hidden.sum(2) if self.residual else hidden[:, :, -1]
+
+    def _word_gates(self, embedded: Tensor, reader: Reader) -> Tensor:
+        """What is known of the first layer's gates before any step: the word's part, and a fixed context's."""
+        return self._with_fixed_context(self.layers[0].gates(embedded), reader)
+
+    def _with_fixed_context(self, gates: Float[Tensor, "batch n gates"], reader: Reader) -> Tensor:
+        if not self.fixed_enters_step:
+            return gates
+        fixed, _ = reader(gates[:, :1])
+        return gates + self.layers[0].gates(fixed, first=self.embedding_size, bias=False)
+
+    def _unroll_fast(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        attention, layer = self.attention, self.layers[0]
+        embedded = self.dropout(self.embedding(words))
+        input_weight, recurrent_weight, _, recurrent_bias = layer.network.all_weights[0]
+        scorer = attention if isinstance(attention, AdditiveAttention) else None
+        loop = Loop(
+            layer.cell,
+            layer.gates(embedded),
+            self.start(memory).recurrent[:, 0, 0],
+            memory,
+            attention.keys(memory.states),
+            recurrent_weight,
+            recurrent_bias,
+            None if scorer is None else scorer.from_query.weight,
+            None if scorer is None else scorer.energy.weight[0],
+        )
+        entering = input_weight[:, self.embedding_size :]
+        if not self.input_feeding:
+            query, context, weights = attend_then_update(loop, entering)
+            return self.dropout(self.readout(query, embedded, context)), weights
+        from_query, from_context = self.readout.from_query, cast(nn.Linear, self.readout.from_context)
+        kept = None
+        if self.training and self.dropout.p > 0:
+            kept = self.dropout(embedded.new_ones(*words.shape, len(from_query.weight)))
+        return update_then_attend(loop, entering, from_query.weight, from_query.bias, from_context.weight, kept)
+
+    def _queries_at_once(
+        self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState, reader: Reader
+    ) -> Float[Tensor, "batch time hidden"]:
+        """All queries, where no step of the recurrence waits for a context."""
+        outputs = embedded
+        if self.fixed_enters_step:
+            outputs = torch.cat([embedded, reader(embedded)[0]], dim=-1)
+        for depth, (layer, start) in enumerate(zip(self.layers, state.recurrent.squeeze(1).unbind(1), strict=True)):
+            hidden = layer.unroll(self.dropout(outputs) if depth > 0 else outputs, start)
+            outputs = hidden + outputs if self.residual and depth > 0 else hidden
+        if self.query == "current":
+            return outputs
+        return torch.cat([self._output(state.recurrent), outputs[:, :-1]], dim=1)

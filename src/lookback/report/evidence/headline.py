@@ -1,0 +1,311 @@
+"""The answer in words: which attentions, how many BLEU, from which length on, how sure, and at which budgets.
+
+A winner is named only where it differs from the next arm; otherwise those that do not differ are named together. Under
+three seeds nothing is said of attentions, only of the models that were trained.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from itertools import combinations, permutations
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from lookback.evaluation import ENOUGH, FEW, Difference, differs, label
+from lookback.report.evidence.contrasts import Contrast, Evidence
+from lookback.report.evidence.convergence import STILL_RISING, mean_rise
+from lookback.runs import Run
+
+UNTRAINED = 1.0
+"""BLEU of the whole test set: where every arm is under it, there is nothing to compare yet."""
+MODELS_DIFFER = "these trained models differ on this test set"
+"""What is said of fewer than three seeds in place of a significant difference between attentions"""
+
+
+class Answer(NamedTuple):
+    """The answer in parts, so that a page can set what matters larger than what it rests on."""
+
+    claim: str
+    """dot scores 12.3 BLEU more than none"""
+    basis: str
+    """95 % interval +11.3 to +13.6, p < 0.001; empty where nothing is compared"""
+    lengths: str
+    """It is significantly better from 11 words on; empty where nothing is compared"""
+    tests: str
+    """one bucket, Holm-corrected p = 0.020; empty where it is at no length"""
+    seeds: str
+    budgets: str
+    convergence: str
+    """At this budget: none was still improving (…). Empty where no arm was, or where it was not logged"""
+
+    def __str__(self) -> str:
+        sentences = [
+            f"{text} ({about})." if about else f"{text}."
+            for text, about in ((self.claim, self.basis), (self.lengths, self.tests))
+            if text
+        ]
+        return " ".join([*sentences, *filter(None, (self.seeds, self.budgets, self.convergence))])
+
+
+def headline(evidence: Evidence) -> str:
+    """The answer that the evidence gives, in a few sentences. Raises `ValueError` where it has no contrast."""
+    return str(answer(evidence))
+
+
+def answer(evidence: Evidence) -> Answer:
+    """The answer that the evidence gives, in its parts: of the arms that share the best one's baseline.
+
+    Raises `ValueError` where it has no contrast.
+    """
+    if not evidence.contrasts:
+        raise ValueError("evidence: no contrast, expected at least one")
+    best = evidence.contrasts[0]
+    compared = [contrast for contrast in evidence.contrasts if contrast.baseline == best.baseline]
+    seeds = sorted({contrast.difference.seeds for contrast in compared})
+    about = _seeds(seeds), _budgets(compared), _convergence(compared)
+    if all(max(contrast.difference.whole[side] for side in ("score", "other")) < UNTRAINED for contrast in compared):
+        claim = f"Not trained long enough to be compared: every attention scores under {UNTRAINED:.0f} BLEU"
+        return Answer(claim, "", "", "", *about)
+    few = seeds[0] < FEW
+    decided = [contrast for contrast in compared if differs(contrast.difference.whole)]
+    better = [contrast for contrast in decided if contrast.difference.whole["difference"] > 0]
+    worse = [contrast for contrast in decided if contrast not in better]
+    alike = [contrast for contrast in compared if contrast not in decided]
+    rivals = _Rivals(evidence.rivals)
+    parts: list[str] = []
+    if better:
+        winners = [one for one in better if not any(rivals.beats(other.arm, one.arm) for other in better)] or better
+        following = _following(winners, compared, rivals)
+        claim, basis = _winning(winners, following, rivals, few, len(compared))
+        shown, direction = winners, "better"
+        behind = [one for one in better if one not in winners and one is not following]
+        parts += [_gain(behind, "more")] if behind else []
+        open_ones = [one for one in alike if not any(rivals.beats(winner.arm, one.arm) for winner in winners)]
+        if open_ones:
+            tied = all(rivals.of(one.arm, winner.arm) for one in open_ones for winner in winners)
+            nor = f", nor from {_listed([winner.arm for winner in winners])}" if tied else ""
+            parts.append(_open(open_ones, few) + nor)
+        # the arm with the largest gain may be the least sure of it, and yet better than one of the winners
+        beating = rivals.among([*alike, *winners])
+        parts += [f"{one} scores more than {other}" for one, other in beating if one in {c.arm for c in alike}]
+    elif alike:
+        claim, basis = _open(alike, few, gains=True), _basis(alike, len(compared), "smallest ")
+        shown, direction = alike, "better"
+        parts += [f"{one} scores more than {other}" for one, other in rivals.among(alike)]
+    else:
+        claim, basis = _gain(worse, "less"), _basis(worse, len(compared))
+        shown, direction = worse, "worse"
+        claim += f": {MODELS_DIFFER}" if few else ""
+    if worse and shown is not worse:
+        parts.append(_gain(worse, "less"))
+        basis += "" if better else f"; {_basis(worse, len(compared))}"
+    if untrained := [contrast.arm for contrast in compared if contrast.difference.whole["score"] < UNTRAINED]:
+        parts.append(f"{_listed(untrained)} scored under {UNTRAINED:.0f} BLEU: not trained long enough to be compared")
+    claim = "; ".join([claim, *parts])
+    if claim.startswith("on "):
+        claim = "O" + claim[1:]
+    return Answer(claim, basis, *_lengths(shown, few, direction, len(compared) == 1), *about)
+
+
+def p_value(p: float) -> str:
+    """`p = 0.012`; what is smaller than three digits show is `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+class _Rivals:
+    """What is known of each two arms that share a baseline."""
+
+    def __init__(self, rivals: Sequence[Contrast]) -> None:
+        self.family = len(rivals)
+        self._of = {(rival.arm, rival.baseline): rival for rival in rivals}
+
+    def of(self, one: str, other: str) -> Contrast | None:
+        """The contrast of two arms, whichever comes first in it; None where they share no seed."""
+        return self._of.get((one, other)) or self._of.get((other, one))
+
+    def beats(self, one: str, other: str) -> bool:
+        """Whether `one` was found to score more than `other`."""
+        rival = self.of(one, other)
+        if rival is None or not differs(rival.difference.whole):
+            return False
+        return bool((rival.difference.whole["difference"] > 0) is (rival.arm == one))
+
+    def among(self, contrasts: Sequence[Contrast]) -> list[tuple[str, str]]:
+        """The pairs of these arms of which the first was found to score more."""
+        return [(one.arm, other.arm) for one, other in permutations(contrasts, 2) if self.beats(one.arm, other.arm)]
+
+
+def _following(winners: Sequence[Contrast], compared: Sequence[Contrast], rivals: _Rivals) -> Contrast | None:
+    """The arm next to the one winner; None where there are several winners, or one that does not beat all others."""
+    others = [contrast for contrast in compared if contrast not in winners]
+    if len(winners) > 1 or not all(rivals.beats(winners[0].arm, other.arm) for other in others):
+        return None
+    return max(others, key=lambda other: other.difference.whole["difference"], default=None)
+
+
+def _winning(
+    winners: Sequence[Contrast], following: Contrast | None, rivals: _Rivals, few: bool, family: int
+) -> tuple[str, str]:
+    """Claim and basis of the arms that are better than the baseline, one of `family`, and beaten by none of these."""
+    claim, basis = _gain(winners, "more"), _basis(winners, family)
+    if following is not None:
+        rival = rivals.of(winners[0].arm, following.arm)
+        assert rival is not None
+        claim += f", and {abs(rival.difference.whole['difference']):.1f} more than {following.arm}, the next"
+        basis += f"; over {following.arm}: {_basis([rival], rivals.family)}"
+    claim += f": {MODELS_DIFFER}" if few else ""
+    pairs = [(one.arm, other.arm, rivals.of(one.arm, other.arm)) for one, other in combinations(winners, 2)]
+    tested = [rival for _, _, rival in pairs if rival is not None]
+    if tested and len(tested) == len(pairs) and not any(differs(rival.difference.whole) for rival in tested):
+        if few:
+            claim += f"; {_listed([winner.arm for winner in winners])} were not found to differ from each other"
+        else:
+            claim += ", and do not differ significantly from each other"
+    claim += "".join(f"; {one} and {other} share no seed: not compared" for one, other, rival in pairs if rival is None)
+    if tested:
+        smallest = min(rival.difference.whole["p_holm"] for rival in tested)
+        basis += f"; between them: {_p(smallest, rivals.family, 'smallest ' if len(tested) > 1 else '')}"
+    return claim, basis
+
+
+def _open(alike: Sequence[Contrast], few: bool, gains: bool = False) -> str:
+    """`dot and general do not differ significantly from none`; of few seeds what was found of these models alone."""
+    names, one = _listed([contrast.arm for contrast in alike]), len(alike) == 1
+    if few:
+        said = f"on this test set {names} {'was' if one else 'were'} not found to differ from {alike[0].baseline}"
+    else:
+        said = f"{names} {'does' if one else 'do'} not differ significantly from {alike[0].baseline}"
+    if gains:
+        each = [f"{contrast.difference.whole['difference']:+z.1f}" for contrast in alike]
+        said += f": {_listed(each)} BLEU"
+    return said
+
+
+def _gain(contrasts: Sequence[Contrast], direction: str) -> str:
+    """`dot scores 12.3 BLEU more than none`; of several arms from the smallest gain to the largest."""
+    gains = sorted({f"{abs(contrast.difference.whole['difference']):.1f}" for contrast in contrasts}, key=float)
+    amount = gains[0] if len(gains) == 1 else f"{gains[0]} to {gains[-1]}"
+    verb = "scores" if len(contrasts) == 1 else "score"
+    names = _listed([contrast.arm for contrast in contrasts])
+    return f"{names} {verb} {amount} BLEU {direction} than {contrasts[0].baseline}"
+
+
+def _basis(contrasts: Sequence[Contrast], family: int, several: str = "largest ") -> str:
+    """The interval and p of one contrast; of several the ends of their intervals, and their largest or smallest p."""
+    wholes = [contrast.difference.whole for contrast in contrasts]
+    low, high = min(whole["ci"][0] for whole in wholes), max(whole["ci"][1] for whole in wholes)
+    p_values = [whole["p_holm"] for whole in wholes]
+    # of two seeds the interval is over trainings, too, and p is not
+    alone = " over sentences alone" if any(1 < contrast.difference.seeds < FEW for contrast in contrasts) else ""
+    if len(wholes) == 1:
+        return f"95 % interval {low:+z.1f} to {high:+z.1f}, {_p(p_values[0], family)}{alone}"
+    p = max(p_values) if several == "largest " else min(p_values)
+    return f"95 % intervals within {low:+z.1f} and {high:+z.1f}, {_p(p, family, several)}{alone}"
+
+
+def _p(p: float, family: int, which: str = "") -> str:
+    return f"{which}{'Holm-corrected ' if family > 1 else ''}{p_value(p)}"
+
+
+def _lengths(contrasts: Sequence[Contrast], few: bool, direction: str, alone: bool) -> tuple[str, str]:
+    """At which lengths all of the arms are better (or worse) than the baseline, and how sure that is.
+
+    Where one of them is so elsewhere, or is the opposite, that is said too: no verdict of a chart is left out.
+    """
+    adverb = "" if few else "significantly "
+    opposite = {"better": "worse", "worse": "better"}[direction]
+    curve = [bucket for bucket in contrasts[0].difference.curve if bucket["n"] >= ENOUGH]
+    of_each = [_verdicts(contrast.difference, direction) for contrast in contrasts]
+    shared = {lo for lo in of_each[0] if all(lo in verdicts for verdicts in of_each)}
+    names = "it" if alone else _listed([contrast.arm for contrast in contrasts])
+    verb, baseline = "is" if len(contrasts) == 1 else "are", contrasts[0].baseline
+    if shared:
+        said = f"{names} {verb} {adverb}{direction} than {baseline} {_where(shared, curve)}"
+        said = f"on this test set {said}" if few else said
+    else:
+        together = "" if len(contrasts) == 1 else "all "
+        said = f"at no source length {verb} {names} {together}{adverb}{direction} than {baseline}"
+    for contrast, verdicts in zip(contrasts, of_each, strict=True):
+        for word, places in (
+            (direction, set(verdicts) - shared),
+            (opposite, set(_verdicts(contrast.difference, opposite))),
+        ):
+            if places:
+                said += f"; {'it' if alone else contrast.arm} is {adverb}{word} {_where(places, curve)}"
+    said = said if names != "it" and shared and not few else said[0].upper() + said[1:]
+    if not shared:
+        return said, ""
+    worst = max(verdicts[lo] for verdicts in of_each for lo in shared)
+    number = len(shared) * len(contrasts)
+    buckets = "one bucket," if number == 1 else f"each of {number} buckets, largest"
+    return said, f"{buckets} Holm-corrected {p_value(worst)}"
+
+
+def _verdicts(difference: Difference, direction: str) -> dict[int, float]:
+    """The shortest source of each bucket that is better (or worse), and its corrected p."""
+    buckets = difference.better_at() if direction == "better" else difference.worse_at()
+    return {bucket["lo"]: bucket["p_holm"] for bucket in buckets}
+
+
+def _where(places: Set[int], curve: Sequence[Mapping[str, Any]]) -> str:
+    """`from 11 words on` where these are the last buckets of the curve, else `at 1-10 and 31-40 words`.
+
+    `places` are the shortest sources of the buckets.
+    """
+    buckets = [bucket for bucket in curve if bucket["lo"] in places]
+    if buckets == list(curve[-len(buckets) :]):
+        start = buckets[0]["lo"]
+        return f"from {start} {'word' if start == 1 else 'words'} on"
+    return f"at {_listed([label(dict(bucket)) for bucket in buckets])} words"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    counted = "One seed" if seeds[-1] == 1 else " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1])))) + " seeds"
+    if seeds[0] >= FEW:
+        return f"{counted}."
+    if seeds[-1] == 1:
+        return f"{counted}: the intervals are over sentences alone, and the spread between trainings is unknown."
+    return f"{counted}: too few to know the spread between trainings."
+
+
+def _budgets(contrasts: Sequence[Contrast]) -> str:
+    """Whether the runs of each pair were trained for as many updates on as many target tokens."""
+    pairs = [pair for contrast in contrasts for pair in contrast.pairs]
+    spent = [
+        [(run.results["cost"]["updates"], run.results["cost"]["target_tokens"]) for run in pair if run.results]
+        for pair in pairs
+    ]
+    if any(None in cost for pair in spent for cost in pair):
+        return "Budgets: unknown."
+    if all(one == other for one, other in spent):
+        kinds = sorted({cost for pair in spent for cost in pair})
+        each = _budget(*kinds[0]) if len(kinds) == 1 else f"{_budget(*kinds[0])} to {_budget(*kinds[-1])}"
+        return f"Equal budgets: {each} each."
+    ours, theirs = ([round(fmean(pair[side][unit] for pair in spent)) for unit in (0, 1)] for side in (0, 1))
+    mean = " on average" if len(spent) > 1 else ""
+    return f"Unequal budgets: {_budget(*ours)} against {_budget(*theirs)}{mean}."
+
+
+def _budget(updates: int, target_tokens: int) -> str:
+    return f"{updates:,} updates and {target_tokens:,} target tokens"
+
+
+def _convergence(contrasts: Sequence[Contrast]) -> str:
+    """Which arms were stopped while they were improving: what they would score in the end is another question."""
+    runs: dict[str, list[Run]] = {contrasts[0].baseline: []}
+    for contrast in contrasts:
+        for ours, theirs in contrast.pairs:
+            runs.setdefault(contrast.arm, []).append(ours)
+            if theirs not in runs[contrast.baseline]:
+                runs[contrast.baseline].append(theirs)
+    known = {name: mean_rise(of) for name, of in runs.items()}
+    rising = {name: rise for name, rise in known.items() if rise is not None and rise >= STILL_RISING}
+    if not rising:
+        return ""
+    by = _listed([f"{rise:.1f}" for rise in rising.values()])
+    verb = "was" if len(rising) == 1 else "were"
+    said = f"{_listed(list(rising))} {verb} still improving (validation BLEU rose by {by} in the last fifth)"
+    return f"At this budget: {said}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`dot`, `dot and general`, `bahdanau, dot and general`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,0 +1,66 @@
+"""`test/budgets.npz`: what a run scored at moments of its training. An array a field of `Budgets`."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.common.errors import InputError
+from lookback.common.files import atomic_write
+
+_COLUMNS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Budgets:
+    """A sample of the test set, translated by one run at moments of its training."""
+
+    ids: NDArray[np.int64]
+    """(sentences,) row in the test set"""
+    source_length: NDArray[np.int64]
+    """(sentences,) in words of the raw source"""
+    updates: tuple[int, ...]
+    """Behind each moment, rising"""
+    shares: tuple[float, ...]
+    """The same as shares of the updates that were planned, 0..1"""
+    statistics: NDArray[np.int64]
+    """(moments, sentences, 10), what BLEU counts (`lookback.evaluation.sentence_statistics`)"""
+    target_tokens: tuple[int, ...]
+    """Target tokens trained on before each moment"""
+
+
+def write_budgets(path: Path | str, budgets: Budgets) -> None:
+    """Write the file, whole or not at all."""
+    with atomic_write(path) as file:
+        np.savez_compressed(file, **{field.name: np.array(getattr(budgets, field.name)) for field in fields(budgets)})
+
+
+def read_budgets(path: Path | str) -> Budgets:
+    """Read what a training wrote. Raises `InputError` for anything else, and where the arrays do not fit together."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in _NAMES}
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"{path}: {said}; expected a budgets.npz that a training wrote") from None
+    moments, sentences = len(arrays["updates"]), len(arrays["ids"])
+    shapes = {"source_length": (sentences,), "shares": (moments,), "target_tokens": (moments,)}
+    shapes["statistics"] = (moments, sentences, _COLUMNS)
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise InputError(f"{path}: {name} has shape {arrays[name].shape}, expected {shape}")
+    if not moments or not sentences:
+        raise InputError(f"{path}: {moments} moments of {sentences} sentences, expected some of both")
+    return Budgets(
+        arrays["ids"],
+        arrays["source_length"],
+        tuple(int(updates) for updates in arrays["updates"]),
+        tuple(float(share) for share in arrays["shares"]),
+        arrays["statistics"],
+        tuple(int(tokens) for tokens in arrays["target_tokens"]),
+    )
+
+
+_NAMES = tuple(field.name for field in fields(Budgets))

@@ -1,0 +1,42 @@
+"""A run directory: the only thing that training leaves behind and that translation, evaluation and reports read.
+
+.hydra/config.yaml   the composed config          checkpoints/{best,last}.ckpt   tensors and plain containers only
+status.json          how the run ended            tokenizer/{source,target}.json
+metrics.csv          a row a logged step          test/   predictions, segments, alignments, budgets, results.json
+"""
+
+from pathlib import Path
+from typing import Any
+
+from lookback.common.errors import InputError
+from lookback.runs.checkpoint import read_checkpoint
+
+
+class RunDirectory:
+    """Names of the files in a run directory, and what is written there around a training."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+        self.best = self.checkpoints / "best.ckpt"
+        self.last = self.checkpoints / "last.ckpt"
+        self.tokenizers = self.path / "tokenizer"
+        self.test = self.path / "test"
+        self.status = self.path / "status.json"
+        self.config = self.path / ".hydra" / "config.yaml"
+
+    @classmethod
+    def existing(cls, path: Path | str) -> "RunDirectory":
+        """The run directory at ``path``. Raises InputError where there is none, naming what looks like one nearby."""
+        run = cls(path)
+        if run.last.is_file() or run.best.is_file():
+            return run
+        if not run.path.is_dir():
+            raise InputError(f"run={path}: no such directory; expected a run directory, such as outputs/<day>/<time>")
+        inside = sorted(found.parent.parent for found in run.path.glob("**/checkpoints/last.ckpt"))
+        hint = f"; runs inside it: {', '.join(map(str, inside[:3]))}" if inside else ""
+        raise InputError(f"run={path}: no checkpoints/best.ckpt there, so it is no trained run{hint}")
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The best checkpoint, or the last where none was best, on the CPU."""
+        return read_checkpoint(self.best if self.best.is_file() else self.last)

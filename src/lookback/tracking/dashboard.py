@@ -1,0 +1,179 @@
+"""The workspace of a W&B project: every panel reads what `lookback.tracking.weights_and_biases` logs."""
+
+import json
+import sys
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+from omegaconf import DictConfig
+
+from lookback.common.errors import InputError
+from lookback.evaluation import MEASURES
+from lookback.tracking.custom_chart import TABLE, Spec, fields, length_curve_spec, preset_name, strings
+from lookback.tracking.weights_and_biases import CURVE, LENGTHS, LOOKS, has_key
+
+NOBODY = "ENTITY"
+"""Stands for who has the project where nobody is named and nobody can be asked"""
+LEARNING = (
+    "train/loss",
+    "validation/perplexity",
+    "validation/bleu",
+    "attention/entropy",
+    "attention/aer",
+    "attention/aer_shift_-1",
+)
+SCORES = (
+    "test/bleu",
+    "test/chrf",
+    "test/ter",
+    "test/perplexity",
+    "test/retention",
+    "test/half_length",
+    "test/aer_shift_0",
+)
+COSTS = ("cost/seconds", "cost/tokens_per_second", "cost/peak_memory_mb", "cost/parameters")
+DRAWN = ("bleu", "bleu_no_bp", "chrf", "length_ratio")
+"""Measures that have the project's own chart"""
+
+
+def dashboard(config: DictConfig) -> None:
+    """Save the workspace and its chart where a key is configured; else print both as JSON, asking nobody anything.
+
+    A workspace of the same name is replaced. Raises InputError where wandb-workspaces is missing, and with W&B's own
+    words where it refuses.
+    """
+    spec = length_curve_spec(list(config.attentions))
+    if has_key():
+        _save(config.project, config.entity, config.name, spec)
+        return
+    entity = config.entity or NOBODY
+    view = workspace(config.project, entity, config.name, chart_id(entity, spec))
+    chart = {"name": preset_name(spec), "spec": spec}
+    # `_spec`: the one place where wandb-workspaces gives a workspace as it would send it
+    print(json.dumps({"workspace": view._spec, "charts": [chart]}, indent=1, ensure_ascii=False, default=str))
+    print("no W&B key is configured: this is what `wandb login` would let me save", file=sys.stderr)
+
+
+def workspace(project: str, entity: str, name: str, chart: str) -> Any:
+    """The `wandb_workspaces.workspaces.Workspace`; `chart` names the custom chart that draws length curves.
+
+    Raises InputError where wandb-workspaces is not installed.
+    """
+    try:
+        from wandb_workspaces import expr
+        from wandb_workspaces import workspaces as ws
+        from wandb_workspaces.reports import v2 as wr
+    except ModuleNotFoundError:
+        raise InputError(
+            'dashboard: wandb-workspaces is not installed; expected `pip install -e ".[dashboard]"` first'
+        ) from None
+
+    where = "signatures: test/signature of the runs"
+    charts: list[Any] = [
+        wr.CustomChart(
+            query={"summaryTable": {"tableKey": TABLE}},
+            chart_name=chart,
+            chart_fields=fields(measure),
+            chart_strings=strings(measure, where),
+        )
+        for measure in DRAWN
+    ]
+
+    def curves(section: str, columns: tuple[str, ...]) -> list[Any]:
+        return [
+            wr.LinePlot(
+                title=MEASURES[column].title if column in MEASURES else column,
+                x=f"{section}/length",
+                y=[f"{section}/{column}"],
+                title_x="source words",
+                smoothing_type="none",
+            )
+            for column in columns
+        ]
+
+    learning: list[Any] = [
+        wr.LinePlot(title=metric, x="trainer/global_step", y=[metric], title_x="updates") for metric in LEARNING
+    ]
+    pictures = wr.MediaBrowser(
+        title="where each target word (row) looked, as training went on",
+        media_keys=[f"alignment/{length}" for length in LENGTHS],
+        mode="gallery",
+        gallery_axis="step",
+    )
+    tables: list[Any] = [
+        wr.WeavePanelSummaryTable(table_name=f"tables/{name}") for name in ("by_length", "by_equal_count")
+    ]
+    sections = [
+        ws.Section("Length curve", charts, is_open=True, layout_settings=ws.SectionLayoutSettings(columns=2, rows=2)),
+        ws.Section("By source length", curves("bleu_by_length", CURVE), is_open=True),
+        ws.Section("Scores", [wr.BarPlot(title=metric, metrics=[metric]) for metric in SCORES], is_open=True),
+        ws.Section("Learning", learning, is_open=True),
+        ws.Section("Alignments", [pictures], is_open=True),
+        ws.Section("Attention by source length", curves("attention_by_length", LOOKS)),
+        ws.Section("Cost", [wr.BarPlot(title=metric, metrics=[metric]) for metric in COSTS]),
+        ws.Section("Tables", tables, layout_settings=ws.SectionLayoutSettings(columns=1, rows=2)),
+    ]
+    return ws.Workspace(
+        entity=entity,
+        project=project,
+        name=name,
+        sections=sections,
+        settings=ws.WorkspaceSettings(max_runs=50),
+        runset_settings=ws.RunsetSettings(
+            groupby=[expr.Config("names.data"), expr.Config("names.attention")],
+            pinned_columns=["summary:test/bleu", "summary:test/signature", "config:seed"],
+        ),
+    )
+
+
+def chart_id(entity: str, spec: Spec) -> str:
+    """What a panel, and `logger.chart`, call the preset of an entity."""
+    return f"{entity}/{preset_name(spec)}"
+
+
+def view_slug(name: str) -> str:
+    """What a workspace of this name is called in its address: the same each time, so that it is found again."""
+    return sha256(name.encode()).hexdigest()[:11]
+
+
+def _save(project: str, entity: str | None, name: str, spec: Spec) -> None:
+    import wandb
+    from wandb_workspaces import workspaces as ws
+
+    try:
+        api = wandb.Api()
+        entity = entity or api.default_entity
+        if not entity:
+            raise InputError("entity: the account of the W&B key has none; expected entity=NAME")
+        chart = _chart(api, entity, spec)
+        api.create_project(project, entity)
+        view = workspace(project, entity, name, chart)
+        slug = view_slug(name)
+        view._internal_name = f"nw-{slug}-v"
+        with suppress(ValueError):  # there is none yet
+            view._internal_id = ws.Workspace.from_url(f"https://wandb.ai/{entity}/{project}?nw={slug}")._internal_id
+        view.save()
+    except (wandb.Error, ValueError) as error:
+        raise InputError(f"dashboard: W&B refused: {' '.join(str(error).split())}") from None
+    print(f"workspace: {view.url}")
+    print(f"its chart on the runs' own pages: logger.chart={chart}")
+
+
+def _chart(api: Any, entity: str, spec: Spec) -> str:
+    """Make the preset, or leave it: its name is its content's, and W&B changes none."""
+    import wandb
+
+    try:
+        return api.create_custom_chart(
+            entity=entity,
+            name=preset_name(spec),
+            display_name="lookback: a measure against source length",
+            spec_type="vega2",
+            access="private",
+            spec=spec,
+        )
+    except wandb.Error as error:
+        if "exist" not in str(error) and "duplicate" not in str(error).lower():
+            raise
+        return chart_id(entity, spec)

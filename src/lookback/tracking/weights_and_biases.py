@@ -1,0 +1,239 @@
+"""Weights & Biases, through Lightning's logger: online where a key is configured, offline elsewhere, never a prompt.
+
+A training needs its logger at once, and the charts only when it is over: they are imported then.
+"""
+
+from __future__ import annotations
+
+import netrc
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
+
+import numpy as np
+from lightning.pytorch.loggers import TensorBoardLogger, WandbLogger
+
+from lookback.common.errors import InputError
+from lookback.evaluation import midpoint
+
+if TYPE_CHECKING:
+    from lookback.runs import Run
+    from lookback.runs.alignments import AlignedSentence
+
+MODES = ("auto", "online", "offline", "disabled")
+CURVE = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated", "n")
+"""Columns of results.json's by_length that are curves"""
+LOOKS = ("entropy", "sharpness", "coverage", "monotonicity", "diagonality")
+"""Columns of its attention_by_length that are"""
+LENGTHS = ("short", "medium", "long")
+"""Sentences whose alignments are shown"""
+MOMENTS, LONGEST, COLORS = 6, 30, 64
+"""Of the pictures of alignments: how many a sentence, words of a source, and colours. A picture takes 0.2 seconds."""
+
+
+class TrackingLogger(WandbLogger):
+    """Lightning's, and what draws the length curve on the run's page."""
+
+    chart: str | None = None
+    """Name of a W&B custom chart preset; None: the points are a table alone"""
+
+
+def wandb_logger(
+    directory: str,
+    project: str,
+    entity: str | None = None,
+    group: str | None = None,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+    mode: str = "auto",
+    chart: str | None = None,
+) -> TrackingLogger:
+    """A logger that keeps its files inside ``directory``, one W&B run a training.
+
+    mode: ``auto`` is online where WANDB_API_KEY or the machine's netrc has a key, else offline (``wandb sync`` uploads
+        later); WANDB_MODE, if set, decides instead.
+    chart: the preset that draws the length curve on the run's own page, see `TrackingLogger`.
+
+    Raises InputError for ``online`` without a key: W&B would ask for one.
+    """
+    import wandb
+
+    if mode not in MODES:
+        raise ValueError(f"mode={mode!r}: expected one of {', '.join(MODES)}")
+    if mode == "auto":
+        mode = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
+    if mode == "online" and not has_key():
+        raise InputError(
+            "logger.mode=online: no W&B key is configured; expected `wandb login` first, or logger.mode=auto"
+        )
+    Path(directory, "wandb").mkdir(parents=True, exist_ok=True)
+    logger = TrackingLogger(
+        save_dir=directory,
+        project=project,
+        entity=entity,
+        group=group,
+        name=name,
+        tags=list(tags),
+        mode=mode,
+        settings=wandb.Settings(silent=True, console="off"),
+    )
+    # Lightning passes it even where nobody asked for it, and W&B warns that it means nothing any more
+    logger._wandb_init.pop("anonymous", None)
+    logger.chart = chart
+    return logger
+
+
+def tensorboard_logger(directory: str) -> TensorBoardLogger:
+    """A logger that writes into ``directory``/tensorboard what Lightning logs: the curves over training.
+
+    Raises InputError where TensorBoard is not installed.
+    """
+    try:
+        return TensorBoardLogger(directory, name=None, version="tensorboard")
+    except ModuleNotFoundError:
+        raise InputError(
+            'logger=tensorboard: TensorBoard is not installed; expected `pip install -e ".[tensorboard]"` first'
+        ) from None
+
+
+def has_key() -> bool:
+    """Whether W&B would find a key without asking."""
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    host = urlparse(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname or ""
+    try:
+        return netrc.netrc(os.environ.get("NETRC")).authenticators(host) is not None
+    except (OSError, netrc.NetrcParseError):
+        return False
+
+
+def log_test(logger: WandbLogger, run: Run) -> None:
+    """What results.json of a tested run holds, and where the model looked as it learned.
+
+    Curves by source length are logged so that runs lay them over each other on the project page by themselves: each
+    metric has an explicit definition with its own x axis, one log a bucket holds x and y together, and x is the same in
+    every run, the bucket's middle. The exact rows are in tables, all other numbers in the summary. The length chart's
+    points are a table of their own, which the run's page draws with the logger's preset, if it has one.
+    """
+    from lookback.tracking.custom_chart import CHART, TABLE, chart_rows
+
+    results = run.results
+    assert results is not None
+    tracked = logger.experiment
+    _log_curve(tracked, "bleu_by_length", CURVE, results["by_length"])
+    _log_curve(tracked, "attention_by_length", LOOKS, results["attention_by_length"] or [])
+    tables = ("by_length", "by_equal_count", "attention_by_length")
+    record: dict[str, Any] = {f"tables/{name}": _table(results[name]) for name in tables if results[name] is not None}
+    if results["bleu"] is not None:
+        points = _table(chart_rows(run, tracked.id))
+        if isinstance(logger, TrackingLogger) and logger.chart:
+            record[CHART] = _chart(logger.chart, points, f"data {results['data']}, {results['signature']}")
+        else:
+            record[TABLE] = points
+    tracked.log(record)
+    _log_alignments(tracked, run)
+    tracked.summary.update(summary(results))
+
+
+def summary(results: Mapping[str, Any]) -> dict[str, float | int | str]:
+    """The numbers of results.json that are no curves, under W&B's names; what is null has none."""
+    plain = ("bleu", "signature", "chrf", "ter", "perplexity", "length_ratio", "truncated", "half_length", "retention")
+    values = {f"test/{key}": results[key] for key in plain}
+    for key in ("half_length_ci", "retention_ci"):
+        low, high = results[key] or (None, None)
+        values |= {f"test/{key}_low": low, f"test/{key}_high": high}
+    for shift in ("shift_0", "shift_-1") if results["aer"] else ():
+        values |= {f"test/{key}_{shift}": value for key, value in results["aer"][shift].items()}
+    values |= {f"cost/{key}": value for key, value in results["cost"].items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _log_curve(tracked: Any, section: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    if not rows:
+        return
+    tracked.define_metric(f"{section}/length", hidden=True)
+    for column in columns:
+        tracked.define_metric(f"{section}/{column}", step_metric=f"{section}/length", step_sync=False, summary="none")
+    for bucket in rows:
+        if bucket["n"]:
+            values = {f"{section}/{column}": bucket[column] for column in columns if bucket[column] is not None}
+            tracked.log({f"{section}/length": midpoint(dict(bucket)), **values})
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Records of equal keys as a `wandb.Table`; an interval is two columns."""
+    import wandb
+
+    flat = [dict(_columns(row)) for row in rows]
+    return wandb.Table(columns=list(flat[0]) if flat else [], data=[list(row.values()) for row in flat])
+
+
+def _columns(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if key == "ci":
+            yield from zip(("ci_low", "ci_high"), value or (None, None), strict=True)
+        else:
+            yield key, value
+
+
+def _chart(preset: str, points: Any, subtitle: str) -> Any:
+    import wandb
+
+    from lookback.tracking.custom_chart import fields, strings
+
+    # x and y are what W&B's own presets ask for, the others what the project's does
+    return wandb.plot_table(preset, points, {**fields("bleu"), "y": "bleu", "stroke": None}, strings("bleu", subtitle))
+
+
+def _log_alignments(tracked: Any, run: Run) -> None:
+    """A picture a sentence and moment of training, one key a sentence: W&B's media panel has a slider over them."""
+    import wandb
+    from PIL import Image
+
+    from lookback.report.charts.alignment_chart import alignment_chart, alignment_png
+    from lookback.runs.alignments import read_alignments
+
+    path = run.directory / "test" / "alignments.npz"
+    if not path.is_file():  # an attention that looks nowhere
+        return
+    alignments = read_alignments(path)
+    sentences = shown_sentences(alignments.sentences)
+    tracked.define_metric("alignment/update", hidden=True)
+    for length in sentences:
+        tracked.define_metric(f"alignment/{length}", step_metric="alignment/update", step_sync=False)
+    moments = len(alignments.epochs)
+    for moment in np.unique(np.linspace(0, moments - 1, min(MOMENTS, moments)).round().astype(int)).tolist():
+        update = alignments.updates[moment] if alignments.updates else moment
+        when = f"{run.attention}, seed {run.seed}: epoch {alignments.epochs[moment]:.3g}, update {update:,}"
+        record: dict[str, Any] = {"alignment/update": update}
+        for length, sentence in sentences.items():
+            weights = sentence.weights[moment].astype(np.float64)
+            chart = alignment_chart(sentence.source, sentence.target, weights, when, sentence.sure, sentence.possible)
+            picture = Image.open(BytesIO(alignment_png(chart))).convert("RGB").quantize(COLORS)
+            caption = f"{when}. Each row is where a target word looked: a soft alignment, not an explanation."
+            record[f"alignment/{length}"] = wandb.Image(picture, caption=caption)
+        tracked.log(record)
+
+
+def shown_sentences(sentences: Sequence[AlignedSentence]) -> dict[str, AlignedSentence]:
+    """A short, a medium and a long one of those that are still a picture; fewer where there are fewer."""
+    fitting = sorted((s for s in sentences if len(s.source) <= LONGEST), key=lambda sentence: len(sentence.source))
+    if not fitting:
+        return {}
+    places = np.linspace(0, len(fitting) - 1, len(LENGTHS)).round().astype(int).tolist()
+    chosen = dict(zip(LENGTHS, places, strict=True))
+    return {name: fitting[place] for name, place in chosen.items() if places.index(place) == list(chosen).index(name)}
+
+
+def finish(exit_code: int) -> None:
+    """End this process's W&B run, if there is one, as succeeded (0) or failed (1): the next job gets its own."""
+    import sys
+
+    if "wandb" in sys.modules:
+        import wandb
+
+        if wandb.run is not None:
+            wandb.finish(exit_code=exit_code)

@@ -1,0 +1,152 @@
+"""Where a model looks as it learns: pictures for the report, and numbers for the logs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lightning
+import numpy as np
+import torch
+from lightning.pytorch.callbacks import Callback
+from numpy.typing import NDArray
+
+from lookback.data import Batch
+from lookback.data.batches.loading import BatchLoader
+from lookback.data.units import count_words
+from lookback.evaluation import BOUNDS
+from lookback.runs.alignments import AlignedSentence, Alignments, write_alignments
+from lookback.training.attention_quality import AttentionQuality, gold_of
+from lookback.training.callbacks.cost import Cost
+from lookback.training.module import TranslationModule, data_of
+
+_BATCH = 64
+"""Sentences that the model looks at together; changes no number"""
+
+
+class AlignmentSnapshots(Callback):
+    """Looks at a training's attention at moments of it: more of them at its start, when alignment forms.
+
+    At each moment the model is made to write references. Of the validation set's first pairs, as many as are translated
+    for BLEU, the loggers get the mean diagnostics and, where the pairs have gold links, the alignment error rate, as
+    ``attention/…``. Of a stratified sample of the test set, the first ``per_bucket`` sentences of each length bucket,
+    the weights themselves go to ``path`` (``lookback.runs.alignments``), merged to words of the raw text.
+
+    The time that it takes is no part of ``cost``. An attention that looks nowhere has no moments.
+    """
+
+    def __init__(self, path: Path | str, cost: Cost, moments: int = 16, per_bucket: int = 3) -> None:
+        for name, value in (("moments", moments), ("per_bucket", per_bucket)):
+            if value < 1:
+                raise ValueError(f"{name}={value}: expected 1 or more")
+        self.path = Path(path)
+        self.cost = cost
+        self.moments = moments
+        self.per_bucket = per_bucket
+        self.epochs: list[float] = []
+        self.updates: list[int] = []
+        self.weights: list[torch.Tensor] = []
+        self._due: list[int] = []
+        self._measured: list[_Part] = []
+        self._shown: list[_Part] = []
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        assert isinstance(module, TranslationModule)
+        if not module.model.decoder.attention.looks_back:
+            return
+        self._due = moments_of(int(trainer.estimated_stepping_batches), self.moments)
+        data = data_of(trainer)
+        pairs = min(module.validation_sentences, len(data.texts("validation")))
+        self._measured = _parts(data.val_dataloader(), data.texts("validation"), list(range(pairs)))
+        sample = stratified_sample(count_words(data.texts("test")["source"]).tolist(), self.per_bucket)
+        self._shown = _parts(data.test_dataloader(), data.texts("test"), sample)
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if trainer.global_step in self._due:
+            progress = trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches
+            self._take(trainer, module, progress)
+
+    def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if self._due:  # a training may end before it was expected to
+            self._take(trainer, module, float(trainer.current_epoch))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epochs": self.epochs, "updates": self.updates, "weights": self.weights}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.epochs = state_dict["epochs"]
+        self.updates = state_dict["updates"]
+        self.weights = state_dict["weights"]
+
+    def _take(self, trainer: lightning.Trainer, module: lightning.LightningModule, epochs: float) -> None:
+        if trainer.global_step in self.updates:
+            return
+        assert isinstance(module, TranslationModule)
+        with self.cost.paused():
+            trains = module.training
+            module.eval()
+            quality = AttentionQuality()
+            for part in self._measured:
+                for row, weights in zip(part.rows, part.look(module), strict=True):
+                    quality.add(row["id"], row["words"], weights, gold_of(row, weights))
+            shown = [weights for part in self._shown for weights in part.look(module)]
+            module.train(trains)
+            self.epochs.append(epochs)
+            self.updates.append(trainer.global_step)
+            self.weights.append(torch.from_numpy(np.concatenate([w.ravel() for w in shown])).to(torch.float16))
+            self._write([weights.shape for weights in shown], module)
+        for logger in trainer.loggers:
+            # as Lightning counts steps: the first update is step 0
+            logger.log_metrics(quality.metrics(), step=trainer.global_step - 1)
+
+    def _write(self, shapes: Sequence[tuple[int, ...]], module: TranslationModule) -> None:
+        rows = [row for part in self._shown for row in part.rows]
+        ends = np.cumsum([height * width for height, width in shapes])[:-1]
+        of_sentences = np.split(torch.stack(self.weights).numpy(), ends, axis=1)
+        sentences = [
+            AlignedSentence(
+                id=row["id"],
+                source=tuple(module.source_tokenizer.alignment_words(row["source"])),
+                target=tuple(module.target_tokenizer.alignment_words(row["target"])),
+                weights=weights.reshape(-1, *shape),
+                sure=tuple((i, j) for i, j in row.get("alignment") or []),
+                possible=tuple((i, j) for i, j in row.get("possible") or []),
+            )
+            for row, weights, shape in zip(rows, of_sentences, shapes, strict=True)
+        ]
+        has_gold = "alignment" in rows[0]
+        write_alignments(self.path, Alignments(tuple(self.epochs), tuple(self.updates), has_gold, tuple(sentences)))
+
+
+class _Part(NamedTuple):
+    """Sentences that are looked at again and again."""
+
+    batch: Batch
+    rows: list[dict[str, Any]]
+    """Of the corpus, each with its ``id``, its place in the split, and ``words``, those of its source"""
+
+    def look(self, module: TranslationModule) -> list[NDArray[np.float64]]:
+        return module.word_weights(self.batch.to(module.device), self.rows)
+
+
+def _parts(loader: BatchLoader, texts: Any, ids: Sequence[int]) -> list[_Part]:
+    parts = []
+    for start in range(0, len(ids), _BATCH):
+        chosen = list(ids[start : start + _BATCH])
+        rows = [texts[i] for i in chosen]
+        lengths = count_words([row["source"] for row in rows]).tolist()
+        rows = [{**row, "id": i, "words": length} for row, i, length in zip(rows, chosen, lengths, strict=True)]
+        parts.append(_Part(loader.dataset[np.array(chosen)], rows))
+    return parts
+
+
+def moments_of(updates: int, moments: int) -> list[int]:
+    """After which of a training's ``updates`` to look, ``moments`` times or fewer: at the k-th (k / moments)² of it."""
+    return sorted({max(1, round(updates * (k / moments) ** 2)) for k in range(1, moments + 1)})
+
+
+def stratified_sample(lengths: Sequence[int], per_bucket: int) -> list[int]:
+    """Rows of the first ``per_bucket`` sentences in each length bucket, shortest bucket first."""
+    buckets = np.searchsorted(np.array(BOUNDS), np.array(lengths), side="left")
+    return [int(row) for bucket in np.unique(buckets) for row in np.flatnonzero(buckets == bucket)[:per_bucket]]

@@ -1,0 +1,149 @@
+"""What a smaller budget would have bought: the test set translated at moments of one training."""
+
+from pathlib import Path
+from typing import Any
+
+import lightning
+import numpy as np
+import torch
+from lightning.pytorch.callbacks import Callback
+from numpy.typing import NDArray
+
+from lookback.data import Batch
+from lookback.data.units import count_words
+from lookback.evaluation import sentence_statistics
+from lookback.runs.budgets import Budgets, write_budgets
+from lookback.training.callbacks.alignment_snapshots import stratified_sample
+from lookback.training.callbacks.cost import Cost
+from lookback.training.callbacks.progress import in_terminal
+from lookback.training.module import TranslationModule, data_of
+
+SHARES = (0.125, 0.25, 0.5, 1.0)
+"""Of a training's updates, after which it is scored: a quarter, half, all and twice those of one half as long"""
+_BATCH = 64
+"""Sentences that are translated together; changes no number"""
+
+
+class BudgetScores(Callback):
+    """Translates a sample of the test set after an eighth, a quarter, half and all of a training's updates.
+
+    The sample is stratified: the first ``per_bucket`` sentences of each length bucket. All moments are of one kind:
+    greedy search, with the weights that the training had just then, in float32; so the last one is neither the test's
+    search nor its best checkpoint. What BLEU needs to know of each sentence goes to ``path`` (``lookback.runs.budgets``).
+
+    A moment is no training of its own: where the schedule lowers the learning rate, it was still
+    high, and a training that ended there, with a schedule of its own, may score far higher. A training that ends
+    before it was planned to has its last moment there, with a smaller share. Nothing goes back into the training, and
+    the time that it takes is no part of `Cost`.
+    """
+
+    def __init__(self, path: Path | str, per_bucket: int) -> None:
+        if per_bucket < 1:
+            raise ValueError(f"per_bucket={per_bucket}: expected 1 or more")
+        self.path = Path(path)
+        self.per_bucket = per_bucket
+        self.updates: list[int] = []
+        self.target_tokens: list[int] = []
+        self.statistics: list[torch.Tensor] = []
+        self._ids: list[int] | None = None
+        """Of the sentences that the moments so far were scored on"""
+        self._due: dict[int, float] = {}
+        self._planned = 0
+        self._rows: list[dict[str, Any]] = []
+        self._batches: list[Batch] = []
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._planned = int(trainer.estimated_stepping_batches)
+        self._due = moments_due(self._planned)
+        # a resumed training may be planned longer: moments stay that the new plan has, too
+        kept = [place for place, at in enumerate(self.updates) if at in self._due]
+        self.updates = [self.updates[place] for place in kept]
+        self.target_tokens = [self.target_tokens[place] for place in kept]
+        self.statistics = [self.statistics[place] for place in kept]
+        data = data_of(trainer)
+        texts = data.texts("test")
+        lengths = count_words(texts["source"])
+        ids = stratified_sample(lengths.tolist(), self.per_bucket)
+        if self._ids not in (None, ids):
+            print("note: another callbacks.budgets.per_bucket: the moments so far are scored no more", flush=True)
+            self.updates, self.target_tokens, self.statistics = [], [], []
+        self._ids = ids
+        self._rows = [{**texts[i], "id": i, "words": int(lengths[i])} for i in ids]
+        dataset = data.test_dataloader().dataset
+        self._batches = [dataset[np.array(ids[start : start + _BATCH])] for start in range(0, len(ids), _BATCH)]
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if trainer.global_step in self._due:
+            self._take(trainer, module)
+
+    def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._take(trainer, module)  # a training may end before it was expected to
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "ids": self._ids,
+            "updates": self.updates,
+            "target_tokens": self.target_tokens,
+            "statistics": self.statistics,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._ids = state_dict.get("ids")  # not in those of earlier versions
+        self.updates = state_dict["updates"]
+        self.target_tokens = state_dict["target_tokens"]
+        self.statistics = state_dict["statistics"]
+
+    def _take(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if not self._rows or trainer.global_step in (0, *self.updates):
+            return
+        assert isinstance(module, TranslationModule)
+        cost = next(callback for callback in trainer.callbacks if isinstance(callback, Cost))  # type: ignore[attr-defined]
+        with cost.paused():
+            if not in_terminal():
+                print(f"scoring {len(self._rows):,} test sentences at update {trainer.global_step:,}", flush=True)
+            hypotheses = self._translated(module)
+            references = [row["target"] for row in self._rows]
+            statistics = sentence_statistics(hypotheses, references, data_of(trainer).corpus.bleu_tokenize)
+            self.updates.append(trainer.global_step)
+            self.target_tokens.append(cost.target_tokens)
+            self.statistics.append(torch.from_numpy(statistics))
+            self._write()
+
+    def _translated(self, module: TranslationModule) -> list[str]:
+        trains = module.training
+        module.eval()
+        hypotheses: list[str] = []
+        with torch.autocast(module.device.type, enabled=False):  # mixed precision is training's
+            for batch in self._batches:
+                rows = self._rows[len(hypotheses) : len(hypotheses) + len(batch)]
+                moved = batch.to(module.device)
+                found = module.validation_search(module.model, moved.source, moved.source_length)
+                hypotheses += [
+                    module.writer.text(row["source"], best) for row, (best, *_) in zip(rows, found, strict=True)
+                ]
+        module.train(trains)
+        return hypotheses
+
+    def _write(self) -> None:
+        budgets = Budgets(
+            ids=self._column("id"),
+            source_length=self._column("words"),
+            updates=tuple(self.updates),
+            shares=tuple(self._due.get(at, at / self._planned) for at in self.updates),
+            target_tokens=tuple(self.target_tokens),
+            statistics=torch.stack(self.statistics).numpy(),
+        )
+        write_budgets(self.path, budgets)
+
+    def _column(self, name: str) -> NDArray[np.int64]:
+        return np.array([row[name] for row in self._rows], dtype=np.int64)
+
+
+def moments_due(updates: int) -> dict[int, float]:
+    """After which of a training's ``updates`` it is scored, and what share of them that is: one or more of `SHARES`.
+
+    A moment is at the nearest whole update. Of two at one update, as a training of a few has them, the later counts.
+    """
+    return {max(1, int(updates * share + 0.5)): share for share in SHARES}

@@ -1,0 +1,127 @@
+"""How far a training is, and what it costs so far: a bar for who watches a terminal, plain lines for logs and pipes."""
+
+import sys
+import time
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import Callback, RichProgressBar
+
+from lookback.common.progress import LINE_EVERY
+from lookback.data import Batch
+from lookback.training.callbacks.cost import Cost, line, spelt
+from lookback.training.module import data_of
+
+
+def training_progress(cost: Cost) -> Callback:
+    """Shows how far a training is, and its cost so far."""
+    return TrainingBar(cost) if in_terminal() else TrainingLines(cost)
+
+
+def translation_progress() -> Callback:
+    """Shows how much of a test set is translated."""
+    return RichProgressBar() if in_terminal() else TranslationLines()
+
+
+def in_terminal() -> bool:
+    """Whether a person watches: then a rich progress bar; plain lines elsewhere."""
+    return sys.stdout.isatty()
+
+
+class TrainingBar(RichProgressBar):
+    """Lightning's bar; beside it the last validation, and what the training costs."""
+
+    def __init__(self, cost: Cost) -> None:
+        super().__init__()
+        self.cost = cost
+
+    def get_metrics(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> dict[str, Any]:
+        metrics = super().get_metrics(trainer, module)
+        metrics.pop("v_num", None)  # the tracker's name of the run
+        return {**metrics, **spelt(self.cost.rates())}
+
+
+class TrainingLines(Callback):
+    """A line every ``every_seconds``, with the mean loss of a token since the last one, and one a validation."""
+
+    def __init__(self, cost: Cost, every_seconds: float = LINE_EVERY) -> None:
+        self.cost = cost
+        self.every_seconds = every_seconds
+        self._started = 0.0
+        self._first_update = 0
+        self._last_line = 0.0
+        self._nats: Any = 0.0  # a tensor, on the device, from the first batch on
+        self._tokens = 0
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._started = self._last_line = time.perf_counter()
+        self._first_update = trainer.global_step
+        _say(f"training: {int(trainer.estimated_stepping_batches):,} updates")
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        now = time.perf_counter()
+        self._nats = self._nats + outputs["nll"].detach()
+        self._tokens += outputs["tokens"]
+        if now - self._last_line < self.every_seconds:
+            return
+        self._last_line = now
+        loss, self._nats, self._tokens = float(self._nats) / self._tokens, 0.0, 0
+        total = int(trainer.estimated_stepping_batches)
+        done = trainer.global_step - self._first_update
+        left = (total - trainer.global_step) * (now - self._started) / max(done, 1)
+        _say(
+            f"epoch {trainer.current_epoch + 1}  update {trainer.global_step:,}/{total:,}  "
+            f"train loss {loss:.3f}  {line(self.cost.rates())}  {_minutes(left)} left"
+        )
+
+    def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if not trainer.sanity_checking:
+            _say(f"validating: {len(data_of(trainer).texts('validation')):,} sentences")
+
+    def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if trainer.sanity_checking:
+            return
+        metrics = trainer.callback_metrics
+        _say(
+            f"epoch {trainer.current_epoch + 1}  update {trainer.global_step:,}  validation: "
+            f"perplexity {float(metrics['validation/perplexity']):.3f}  BLEU {float(metrics['validation/bleu']):.2f}"
+        )
+
+
+class TranslationLines(Callback):
+    """A line every ``every_seconds``."""
+
+    def __init__(self, every_seconds: float = LINE_EVERY) -> None:
+        self.every_seconds = every_seconds
+        self._last_line = 0.0
+
+    def on_test_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        _say(f"translating the test set: {len(data_of(trainer).texts('test')):,} sentences")
+        self._last_line = time.perf_counter()
+
+    def on_test_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        module: lightning.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        now = time.perf_counter()
+        if now - self._last_line >= self.every_seconds:
+            self._last_line = now
+            _say(f"batch {batch_idx + 1:,} of {trainer.num_test_batches[0]:,} translated")
+
+    def on_test_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        _say("scoring")
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d} min"
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)

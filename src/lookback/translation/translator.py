@@ -1,0 +1,246 @@
+"""A trained run in use: it translates, aligns and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+from omegaconf import DictConfig, OmegaConf
+
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import EOS
+from lookback.common.words import Link
+from lookback.data import Batch, BucketBatchSampler, Tokenizer, encode_sources
+from lookback.data.preparation.encoding import encode_arrays
+from lookback.evaluation import shifted_links
+from lookback.nn import Seq2Seq
+from lookback.runs.directory import RunDirectory
+from lookback.search import BeamSearch, Hypothesis, Search, force
+from lookback.translation.build import build_model
+from lookback.translation.word_weights import WordWeights
+from lookback.translation.writing import Writer, dictionary
+
+if TYPE_CHECKING:
+    import altair
+
+_NETWORK = "model."
+"""Before the names of the network's weights in a checkpoint; Lightning's module has others"""
+_BATCH = 64
+"""Sentences at a time; changes no number"""
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A sentence, and what the model wrote for it."""
+
+    source: str
+    text: str
+    score: float
+    """Log-probability over length, by which translations of a sentence are ranked"""
+    log_probability: float
+    """Of all tokens and the end mark, in nats"""
+    truncated: bool
+    """The length limit cut it off before its end mark"""
+    source_tokens: list[str]
+    """As the model reads the source, its end mark last"""
+    target_tokens: list[str]
+    """As the model wrote the text, its end mark last unless `truncated`"""
+    weights: NDArray[np.float64] = field(repr=False)
+    """(target tokens, source tokens): where the model looked for each token"""
+    links: list[Link] = field(repr=False)
+    """(word of the source, word of the text): for each word of the text the source word that it looks at most"""
+
+    def plot(self) -> altair.LayerChart:
+        """The heat map of `weights`: a notebook shows it, `save("alignment.svg")` writes it."""
+        from lookback.report.charts.alignment_chart import alignment_chart
+
+        return alignment_chart(self.source_tokens, self.target_tokens, self.weights, self.text)
+
+
+class Translator:
+    """What a run directory holds of a model: everything that translates, on one device.
+
+    Made by ``Translator.load``. Errors of its methods: ValueError names the argument.
+    """
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        config: DictConfig,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        model: Seq2Seq,
+        unknown_words: str,
+    ) -> None:
+        self.run = run
+        self.config = config
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.model = model
+        entries = dictionary(unknown_words)
+        self.writer = Writer(source_tokenizer, target_tokenizer, entries if self.looks_back else None)
+        self.word_weights = WordWeights(model, source_tokenizer, target_tokenizer)
+
+    @classmethod
+    def load(
+        cls, path: Path | str, device: torch.device | str | None = None, unknown_words: str | None = None
+    ) -> Translator:
+        """The best checkpoint of the run directory ``path``.
+
+        device: None: a GPU where there is one.
+        unknown_words: what is done with them, in place of the run's own (see `dictionary`).
+        Errors: InputError where there is no trained run.
+        """
+        run = RunDirectory.existing(path)
+        checkpoint = run.checkpoint()
+        config = OmegaConf.create(checkpoint["config"])
+        weights = {
+            name.removeprefix(_NETWORK): value
+            for name, value in checkpoint["state_dict"].items()
+            if name.startswith(_NETWORK)
+        }
+        source = Tokenizer.load(run.tokenizers / "source.json")
+        # a joint tokenizer is one object: that is how the network knows to have one embedding
+        tables = [weights[f"{part}.embedding.weight"].data_ptr() for part in ("encoder", "decoder")]
+        is_joint = tables[0] == tables[1]
+        target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
+        model = build_model(config, len(source), len(target), share_embeddings=is_joint)
+        model.load_state_dict(weights)
+        model.eval().to(_device(device))
+        return cls(run, config, source, target, model, unknown_words or config.unknown_words)
+
+    @property
+    def looks_back(self) -> bool:
+        """False where the model looks at the source as a whole: its weights are even, and say nothing."""
+        return self.model.decoder.attention.looks_back
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    def translate(self, texts: Sequence[str], beam_size: int = 5) -> list[Translation]:
+        """The best translation of each text. A text without words is its own translation."""
+        return [best for best, *_ in self.n_best(texts, beam_size)]
+
+    def n_best(self, texts: Sequence[str], beam_size: int = 5, n_best: int = 1) -> list[list[Translation]]:
+        """The ``n_best`` best translations of each text, best first; fewer where the search finds no more."""
+        texts, found = _texts("texts", texts), []
+        search = BeamSearch(beam_size=beam_size, n_best=n_best)
+        for start in range(0, len(texts), _BATCH):
+            lines = texts[start : start + _BATCH]
+            for line, hypotheses in zip(lines, self.search(lines, search), strict=True):
+                found.append([self._translation(line, hypothesis) for hypothesis in hypotheses])
+        return found
+
+    def search(self, lines: Sequence[str], search: Search) -> list[list[Hypothesis]]:
+        """The hypotheses of each line, best first. A line without words is its own translation."""
+        nothing = Hypothesis([], 0.0, 0.0, torch.zeros(0, 1), truncated=False)
+        found = [[nothing] for _ in lines]
+        # like lengths together: no hypothesis changes, only the padding
+        with_words = sorted((i for i, line in enumerate(lines) if line.split()), key=lambda i: len(lines[i].split()))
+        if with_words:
+            batch = encode_sources([lines[i] for i in with_words], self.source_tokenizer).to(self.device)
+            for i, hypotheses in zip(with_words, search(self.model, batch.source, batch.source_length), strict=True):
+                found[i] = hypotheses
+        return found
+
+    def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[list[Link]]:
+        """(word of the source, word of the target) of each pair: for each target word the source word it looks at most.
+
+        A pair without words on one side has no links. Errors: InputError where the model does not look back.
+        """
+        if not self.looks_back:
+            raise InputError(f"{self.run.path}: {self.without_alignment}")
+        return [
+            [] if weights is None else sorted(shifted_links(weights, 0)) for weights in self.looks(sources, targets)
+        ]
+
+    def looks(
+        self, sources: Sequence[str], targets: Sequence[str], batch_size: int = _BATCH
+    ) -> list[NDArray[np.float64] | None]:
+        """(target words + 1, source words + 1) of each pair: where the model looks when it is made to write the target.
+
+        Words are those of the raw text, the end mark is the last row and column. None where a side has no words.
+        """
+        sources, targets = _texts("sources", sources), _texts("targets", targets)
+        if len(sources) != len(targets):
+            raise ValueError(f"targets: {len(targets)} of them, expected {len(sources)}, one for each source")
+        found: list[NDArray[np.float64] | None] = [None] * len(sources)
+        rows = [{"source": source, "target": target} for source, target in zip(sources, targets, strict=True)]
+        for batch in self._batches(rows, batch_size):
+            ids = batch.ids.tolist()
+            for i, weights in zip(ids, self.word_weights(batch, [rows[i] for i in ids]), strict=True):
+                found[i] = weights
+        return found
+
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float | None]:
+        """The log-probability of each target over its length, as `Translation.score` is one: higher is likelier.
+
+        None where a side has no words.
+        """
+        sources, targets = _texts("sources", sources), _texts("targets", targets)
+        if len(sources) != len(targets):
+            raise ValueError(f"targets: {len(targets)} of them, expected {len(sources)}, one for each source")
+        found: list[float | None] = [None] * len(sources)
+        rows = [{"source": source, "target": target} for source, target in zip(sources, targets, strict=True)]
+        for batch in self._batches(rows, _BATCH):
+            hypotheses = force(self.model, batch.source, batch.source_length, batch.target)
+            for i, hypothesis in zip(batch.ids.tolist(), hypotheses, strict=True):
+                found[i] = hypothesis.score
+        return found
+
+    @property
+    def without_alignment(self) -> str:
+        """Why a model that does not look back has no alignment, for a message."""
+        return (
+            f"was trained with attention={self.config.names.attention}, which looks at the source as a whole and has no "
+            "alignment"
+        )
+
+    def _batches(self, rows: Sequence[dict[str, str]], batch_size: int) -> Iterator[Batch]:
+        """The pairs that have words on both sides, like lengths together, on the model's device."""
+        with_words = [i for i, row in enumerate(rows) if row["source"].split() and row["target"].split()]
+        if not with_words:
+            return
+        source, target = (pa.array([rows[i][side] for i in with_words], pa.string()) for side in ("source", "target"))
+        ids = np.array(with_words, np.int64)
+        encoded = encode_arrays(source, target, self.source_tokenizer, self.target_tokenizer, ids)
+        sampler = BucketBatchSampler(
+            encoded.source.lengths, encoded.target_lengths, batch_size, "sentences", seed=0, shuffle=False
+        )
+        for chosen in sampler:
+            yield encoded[chosen].to(self.device)
+
+    def _translation(self, line: str, hypothesis: Hypothesis) -> Translation:
+        end = [] if hypothesis.truncated else [EOS]
+        source = [*self.source_tokenizer.encode([line])[0], EOS]
+        has_words = len(hypothesis.alignment) > 0
+        return Translation(
+            source=line,
+            text=self.writer.text(line, hypothesis),
+            score=hypothesis.score,
+            log_probability=hypothesis.log_probability,
+            truncated=hypothesis.truncated,
+            source_tokens=self.source_tokenizer.tokens(source) if has_words else [],
+            target_tokens=self.target_tokenizer.tokens([*hypothesis.tokens, *end]) if has_words else [],
+            weights=hypothesis.alignment.double().cpu().numpy() if has_words else np.zeros((0, 0)),
+            links=self.writer.links(line, hypothesis),
+        )
+
+
+def _device(device: torch.device | str | None) -> torch.device:
+    if device is not None:
+        return torch.device(device)
+    return torch.accelerator.current_accelerator() or torch.device("cpu")
+
+
+def _texts(name: str, texts: Any) -> list[str]:
+    if isinstance(texts, str):
+        raise ValueError(f"{name}={texts!r}: expected a list of texts, such as [{texts!r}]")
+    return list(texts)

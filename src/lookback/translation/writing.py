@@ -1,0 +1,111 @@
+"""From a hypothesis to what a reader gets: text, its unknown words replaced, and links between words."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
+from lookback.common.words import Link
+from lookback.data import Tokenizer
+from lookback.data.corpora.lines import check_file, read_lines
+from lookback.evaluation import links, merge_to_words
+from lookback.search import Hypothesis
+
+UNKNOWN_WORDS = ("keep", "copy")
+"""What may be done with unknown words, beside looking them up in a dictionary."""
+
+
+class Writer:
+    """Writes hypotheses as text, and where they look as links between words of the raw source and of that text.
+
+    dictionary: an unknown word is written as the entry of the source word that it looks at most, or as that source word
+        itself where it has no entry (Luong et al. 2015b, "Addressing the Rare Word Problem"). Source words are those of
+        the raw text, for the model may not know them either. None: unknown words stay ``<unk>``, as they have to where
+        an attention does not look back.
+    """
+
+    def __init__(
+        self, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, dictionary: Mapping[str, str] | None
+    ) -> None:
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.dictionary = dictionary
+
+    def text(self, source: str, hypothesis: Hypothesis) -> str:
+        """The translation of ``source`` that ``hypothesis`` is."""
+        text = self.target_tokenizer.decode(hypothesis.tokens)
+        if self.dictionary is None or UNK not in hypothesis.tokens:
+            return text
+        # from the last to the first, so that places in the text stay what they are; text may spell `<unk>` out as well
+        unknown = [i for i, token in enumerate(hypothesis.tokens) if token == UNK]
+        for i, word in reversed(list(zip(unknown, self._unknown(source, hypothesis), strict=True))):
+            before = len(self.target_tokenizer.decode(hypothesis.tokens[:i]))
+            text = text[:before] + text[before:].replace(SPECIAL_TOKENS[UNK], word, 1)
+        return text
+
+    def links(self, source: str, hypothesis: Hypothesis) -> list[Link]:
+        """(word of ``source``, word of its text): for each word of the text the source word that it looks at most."""
+        if not hypothesis.tokens:
+            return []
+        words, word = self.target_tokenizer.words_of(hypothesis.tokens)
+        weights = self._weights(source, hypothesis, word, len(words))
+        # an entry of several words looks where the unknown word did
+        copies = np.ones(len(words), dtype=np.int64)
+        if self.dictionary is not None and UNK in hypothesis.tokens:
+            unknown = [word[i] for i, token in enumerate(hypothesis.tokens) if token == UNK]
+            for place, written in zip(unknown, self._unknown(source, hypothesis), strict=True):
+                copies[place] += len(written.split()) - 1
+        return links(np.repeat(weights, copies, axis=0))
+
+    def _unknown(self, source: str, hypothesis: Hypothesis) -> list[str]:
+        """What is written for each unknown word of ``hypothesis``, in their order."""
+        assert self.dictionary is not None
+        words = self.source_tokenizer.alignment_words(source)
+        tokens = range(len(hypothesis.tokens))
+        looked_at = {j: words[i] for i, j in links(self._weights(source, hypothesis, tokens, len(tokens)))}
+        looked_at = {j: self.dictionary.get(word, word) for j, word in looked_at.items()}
+        return [looked_at.get(j, SPECIAL_TOKENS[UNK]) for j in tokens if hypothesis.tokens[j] == UNK]
+
+    def _weights(self, source: str, hypothesis: Hypothesis, word: Sequence[int], words: int) -> NDArray[np.float64]:
+        """(words, source words): how much each word of the translation looks at each of the source, end marks left out.
+
+        ``word``: the word of the translation that each token belongs to.
+        """
+        _, source_word = self.source_tokenizer.pieces(source)
+        source_words = len(self.source_tokenizer.alignment_words(source))
+        weights = hypothesis.alignment[: len(hypothesis.tokens)].double().numpy()
+        return merge_to_words(weights, word, [*source_word, -1], words, source_words)
+
+
+def dictionary(unknown_words: str) -> dict[str, str] | None:
+    """The dictionary of a ``Writer`` that ``unknown_words`` names: ``keep`` has none, ``copy`` has one without entries.
+
+    Anything else is the path of a UTF-8 file, plain or .gz: a line ``source<TAB>target`` for each source word. Raises
+    InputError with the file, and the line for what is no entry.
+    """
+    if unknown_words == "keep":
+        return None
+    if unknown_words == "copy":
+        return {}
+    path = Path(unknown_words)
+    if not path.exists():
+        near = difflib.get_close_matches(unknown_words, UNKNOWN_WORDS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(
+            f"unknown_words={unknown_words}: no such file; expected {', '.join(UNKNOWN_WORDS)} or a dictionary, a line "
+            f"source<TAB>target for each word{hint}"
+        )
+    check_file(path)
+    entries: dict[str, str] = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        source, *targets = (side.strip() for side in line.split("\t"))
+        if len(targets) != 1 or not targets[0] or len(source.split()) != 1:
+            raise InputError(f"{path}:{number}: {line!r}, expected source<TAB>target: a word and its translation")
+        if source in entries:
+            raise InputError(f"{path}:{number}: a second entry for {source!r}, expected one for each source word")
+        entries[source] = targets[0]
+    return entries
