@@ -3,8 +3,10 @@
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
+import support.checking  # noqa: F401 - the hook below looks for it
+
 # before the first import of either package: their shapes and types are checked at every call, in tests only
-install_import_hook(["lookback.nn", "lookback.search"], "checking.check")
+install_import_hook(["lookback.nn", "lookback.search"], "support.checking.check")
 
 settings.register_profile(
     "lookback",
@@ -15,4 +17,4 @@ settings.register_profile(
 )
 settings.load_profile("lookback")
 
-pytest_plugins = ["running"]  # its fixtures
+pytest_plugins = ["support.running", "support.made_runs", "support.trained_run"]  # their fixtures

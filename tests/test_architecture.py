@@ -1,39 +1,56 @@
-"""Text flows one way: data → nn → search → evaluation → report, with training on top. Imports show whether it does."""
+"""Imports point down one line, and a folder can be seen at a glance: this file is the picture of the house.
+
+common → data, nn, runs → search, evaluation → report → translation → tracking → training → commands
+"""
 
 import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "src" / "lookback"
-EVERYWHERE = {"symbols", "errors"}
-"""Modules without a side: the symbols every vocabulary shares, and the one error a user can mend."""
+from support.paths import PROJECT
 
-# For each folder: the folders it may import, and the libraries it must not know.
-MAY_IMPORT = {
-    "data": set(),
-    "nn": set(),
-    "search": {"nn"},
-    "evaluation": set(),
-    "report": {"evaluation"},
-    "training": {"data", "nn", "search", "evaluation", "report", "command"},
-}
+PACKAGE = PROJECT / "src" / "lookback"
+LINE = (
+    ("common",),
+    ("data", "nn", "runs"),
+    ("search", "evaluation"),
+    ("report",),
+    ("translation",),
+    ("tracking",),
+    ("training",),
+    ("commands",),
+)
+FOLDERS = [folder for step in LINE for folder in step]
+BESIDE = {"evaluation": {"search"}, "search": {"data", "runs", "evaluation"}, "nn": {"data", "runs"}}
+"""What a folder does not use, though it stands earlier in the line or beside it."""
 MUST_NOT_KNOW = {
-    "data": {"hydra", "omegaconf", "wandb"},
-    "nn": {"lightning", "hydra", "omegaconf", "datasets", "wandb", "numpy"},
-    "search": {"lightning", "hydra", "omegaconf", "datasets", "wandb"},
-    "evaluation": {"torch", "lightning", "hydra", "omegaconf", "datasets", "wandb"},
-    "report": {"torch", "lightning", "hydra", "omegaconf", "datasets", "wandb", "matplotlib"},
+    "common": {"torch", "lightning", "datasets", "wandb", "numpy", "pyarrow"},
+    "data": {"wandb"},
+    "nn": {"lightning", "datasets", "wandb", "numpy"},
+    "runs": {"lightning", "datasets", "wandb"},
+    "search": {"lightning", "datasets", "wandb"},
+    "evaluation": {"torch", "lightning", "datasets", "wandb"},
+    "translation": {"lightning", "wandb"},
+    "report": {"torch", "lightning", "datasets", "wandb", "matplotlib"},
+    "tracking": {"torch"},
     "training": set(),
+    "commands": set(),
 }
-FOLDERS = sorted(MAY_IMPORT)
+"""Libraries that are not a folder's business."""
+ALONE = {
+    "hydra": {"common/configs.py", "commands"},
+    "torch": {"data", "nn", "search", "translation", "training", "commands", "runs/checkpoint.py"},
+}
+"""Libraries that only these folders and modules know."""
+MODULES = 14
+"""About a dozen modules a folder at most."""
 
 
-def imports(folder: str) -> Iterator[tuple[str, str]]:
-    """(file:line, full module name) of every import in a folder, inside functions too."""
+def imports(folder: str) -> Iterator[tuple[str, int, str]]:
+    """(file, line, full module name) of every import in a folder, inside functions too."""
     for path in sorted((PACKAGE / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names: list[str] = []
@@ -43,39 +60,57 @@ def imports(folder: str) -> Iterator[tuple[str, str]]:
                 assert node.level == 0, f"{path}:{node.lineno}: a relative import"
                 module = node.module or ""
                 names = [f"{module}.{alias.name}" for alias in node.names] if module == "lookback" else [module]
-            yield from ((f"{path.relative_to(PACKAGE)}:{node.lineno}", name) for name in names)
+            yield from ((path.relative_to(PACKAGE).as_posix(), node.lineno, name) for name in names)
+
+
+def may_import(folder: str) -> set[str]:
+    """Itself, and all that stands earlier in the line."""
+    step = next(number for number, folders in enumerate(LINE) if folder in folders)
+    return {folder, *(other for folders in LINE[:step] for other in folders)} - BESIDE.get(folder, set())
 
 
 def test_every_folder_has_its_place() -> None:
-    assert sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()) == FOLDERS
+    assert {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()} == set(FOLDERS)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_imports_only_what_comes_before_it(folder: str) -> None:
-    allowed = {f"lookback.{name}" for name in MAY_IMPORT[folder] | EVERYWHERE | {folder}}
-    ours = [(where, name) for where, name in imports(folder) if name.startswith("lookback.")]
-    assert not [(where, name) for where, name in ours if ".".join(name.split(".")[:2]) not in allowed]
+    allowed = may_import(folder)
+    ours = [(file, line, name) for file, line, name in imports(folder) if name.startswith("lookback.")]
+    assert not [(file, line, name) for file, line, name in ours if name.split(".")[1] not in allowed]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_does_not_know_what_is_not_its_business(folder: str) -> None:
-    wrong = [(where, name) for where, name in imports(folder) if name.split(".")[0] in MUST_NOT_KNOW[folder]]
-    assert not wrong
+    found = [(file, line, name.split(".")[0]) for file, line, name in imports(folder)]
+    assert not [(file, line, name) for file, line, name in found if name in MUST_NOT_KNOW[folder]]
 
 
-def test_modules_without_a_side_import_only_the_standard_library() -> None:
-    for name in EVERYWHERE:
-        for node in ast.walk(ast.parse((PACKAGE / f"{name}.py").read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                assert (node.module or "").split(".")[0] in sys.stdlib_module_names
+@pytest.mark.parametrize("library", ALONE)
+def test_a_library_is_known_where_it_is_used_alone(library: str) -> None:
+    found = [
+        (file, line) for folder in FOLDERS for file, line, name in imports(folder) if name.split(".")[0] == library
+    ]
+    assert found
+    assert not [(file, line) for file, line in found if not {file, file.split("/")[0]} & ALONE[library]]
+
+
+def test_a_folder_can_be_seen_at_a_glance() -> None:
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    modules = {folder: [path for path in folder.glob("*.py") if path.name != "__init__.py"] for folder in folders}
+    assert not {str(folder): len(inside) for folder, inside in modules.items() if len(inside) > MODULES}
 
 
 @pytest.mark.parametrize(
     ("module", "absent"),
     [
+        ("lookback", ("torch", "lightning", "hydra", "numpy")),
+        ("lookback.common.configs", ("torch", "lightning", "hydra")),
         ("lookback.nn", ("lightning", "hydra", "datasets")),
         ("lookback.search", ("lightning", "hydra", "datasets")),
-        ("lookback.evaluation", ("torch", "lightning", "hydra")),
+        ("lookback.runs", ("torch", "lightning", "hydra")),
+        ("lookback.evaluation", ("torch", "lightning", "hydra", "pyarrow")),
+        ("lookback.translation", ("lightning", "wandb")),
         ("lookback.report", ("torch", "lightning", "hydra")),
     ],
 )

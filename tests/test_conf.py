@@ -11,7 +11,7 @@ from typing import Any
 import hydra
 import pytest
 
-from running import CONF, PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, choices, compose, run
+from support.running import CONF, PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, choices, compose, run
 
 GROUPS = sorted(path.name for path in CONF.iterdir() if path.is_dir() and path.name != "hydra")
 CHOICES = [(group, choice) for group in GROUPS for choice in choices(group)]

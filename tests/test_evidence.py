@@ -12,7 +12,7 @@ from rich.console import Console
 
 from lookback.report.tables.difference_table import arm_table
 from lookback.report.tables.table import score_table
-from running import PROJECT
+from support.running import PROJECT
 
 ARMS = ("none", "dot", "general", "bahdanau")
 DOCS = PROJECT / "docs"

@@ -13,7 +13,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from running import CONF, PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, choices
+from support.running import CONF, PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, choices
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^`([\w/.]+)`\n\n```(?:python|yaml)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL))

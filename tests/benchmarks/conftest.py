@@ -1,5 +1,6 @@
 import sys
-from pathlib import Path
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from support.paths import PROJECT
+
+BENCHMARKS = PROJECT / "benchmarks"
 sys.path += [str(BENCHMARKS), str(BENCHMARKS / "peers")]  # as the tools find each other

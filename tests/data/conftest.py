@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
-TINY = Path(__file__).parents[3] / "shared" / "data" / "tiny"
+from support.paths import SHARED
+
+TINY = SHARED / "data" / "tiny"
 
 
 @pytest.fixture

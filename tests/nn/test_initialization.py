@@ -5,7 +5,7 @@ from torch import nn
 from lookback.common.special_tokens import PAD
 from lookback.nn import AdditiveAttention, Attention, GeneralAttention, Recurrence, initialize
 from lookback.nn.recurrent.recurrence import CELLS
-from toy import ATTENTIONS, Architecture, source_batch, target_batch
+from support.toy import ATTENTIONS, Architecture, source_batch, target_batch
 
 
 def test_each_parameter_starts_as_bahdanau_et_al_choose():

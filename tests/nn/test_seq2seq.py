@@ -19,7 +19,7 @@ from lookback.nn import (
     initialize,
 )
 from lookback.nn.recurrent.recurrence import CELLS
-from toy import ATTENTIONS, QUERYING, Architecture, architectures, sentences, source_batch, target_batch
+from support.toy import ATTENTIONS, QUERYING, Architecture, architectures, sentences, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]
 TARGETS = [[5, 9, 4], [6, 6, 7, 10, 4], []]

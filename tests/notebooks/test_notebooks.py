@@ -10,7 +10,9 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+from support.paths import PROJECT
+
+NOTEBOOKS = PROJECT / "notebooks"
 
 
 def executed(name: str, directory: Path) -> NotebookNode:

@@ -17,8 +17,9 @@ from lookback.report.evidence.headline import headline
 from lookback.report.tables.difference_table import difference_rows
 from lookback.report.tables.table import rows
 from lookback.runs import read_runs
+from support.paths import PROJECT
 
-ROOT = Path(__file__).parents[2]
+ROOT = PROJECT
 
 
 def told(directories, out, baseline=None):

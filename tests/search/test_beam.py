@@ -9,8 +9,8 @@ from lookback.common.special_tokens import BOS, EOS, PAD, UNK
 from lookback.nn import Seq2Seq
 from lookback.search import BeamSearch, GreedySearch, Hypothesis, force
 from lookback.search.translating import Translating
-from same import assert_same
-from toy import ATTENTIONS, VOCABULARY, Architecture, architectures, sentences, source_batch, target_batch
+from support.same import assert_same
+from support.toy import ATTENTIONS, VOCABULARY, Architecture, architectures, sentences, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9], [10, 10, 4, 4, 6]]
 RULE = {"limit_factor": 1.0, "limit_extra": 4}

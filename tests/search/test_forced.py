@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from lookback.common.special_tokens import EOS
 from lookback.search import force
-from toy import Architecture, architectures, source_batch, target_batch
+from support.toy import Architecture, architectures, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]
 TARGETS = [[5, 9, 4], [6, 6, 7, 10, 4], []]

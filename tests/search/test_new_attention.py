@@ -8,8 +8,8 @@ from torch import Tensor
 
 from lookback.nn import Attention
 from lookback.search import BeamSearch, GreedySearch, SamplingSearch, force
-from same import assert_same
-from toy import QUERYING, Architecture, source_batch, target_batch
+from support.same import assert_same
+from support.toy import QUERYING, Architecture, source_batch, target_batch
 
 
 class LocalityAttention(Attention):

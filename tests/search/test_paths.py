@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.search import GreedySearch, SamplingSearch, force
-from same import assert_same
-from toy import Architecture, architectures, sentences, source_batch, target_batch
+from support.same import assert_same
+from support.toy import Architecture, architectures, sentences, source_batch, target_batch
 
 RULE = {"limit_factor": 1.0, "limit_extra": 4}
 

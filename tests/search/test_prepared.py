@@ -10,8 +10,8 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from lookback.nn import Seq2Seq
 from lookback.search import BeamSearch, GreedySearch, force
 from lookback.search.prepared import prepared
-from same import assert_same
-from toy import Architecture, architectures, source_batch, target_batch
+from support.same import assert_same
+from support.toy import Architecture, architectures, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]
 TARGETS = [[5, 9, 4], [6, 6, 7], []]

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from lookback.search import BeamSearch, GreedySearch, SamplingSearch
 from lookback.search.translating import Translating
-from same import assert_same
-from toy import FIRST_WORD, VOCABULARY, Architecture, architectures, source_batch
+from support.same import assert_same
+from support.toy import FIRST_WORD, VOCABULARY, Architecture, architectures, source_batch
 
 LENGTHS = [0, 20, 1, 3, 12, 2]
 SEARCHES = (GreedySearch(1.0, 2), BeamSearch(3, 3, 1.0, 2), SamplingSearch(2, limit_factor=1.0, limit_extra=2))

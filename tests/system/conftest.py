@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from running import PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING
+from support.running import PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING
 
 TINY = [*TINY_DATA, *TINY_MODEL, *TINY_TRAINING]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from running import PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, numbers
+from support.running import PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, numbers
 
 TINY = [*TINY_DATA, *TINY_MODEL, *TINY_TRAINING]
 LINES = "the man sees the dog .\n\nhe sleeps .\n"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lookback.common.words import words
-from running import TINY_MODEL, TINY_TRAINING
+from support.running import TINY_MODEL, TINY_TRAINING
 
 Command = Callable[..., Any]
 

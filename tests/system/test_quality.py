@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from running import compose, copy_task
+from support.running import compose, copy_task
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from lookback.data import GrammarCorpus
 from lookback.evaluation import agreement
 from lookback.runs import read_predictions, read_results
-from running import compose, run
+from support.running import compose, run
 
 
 def test_agreement_is_that_of_the_predictions_and_the_corpus(tmp_path: Path, grammar_cache: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from running import numbers, run
+from support.running import numbers, run
 
 
 def results(directory: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.data import Batch, WordTokenization
 from lookback.training.build import build_module
 from lookback.training.module import TranslationModule
-from running import compose
+from support.running import compose
 
 RATE = 0.5
 PAIRS = [[([4, 5], [4, 5, 6, 7, 4]), ([6], [5]), ([7, 4, 5], [6, 6])], [([5, 5], [7]), ([4], [4, 4, 4])]]

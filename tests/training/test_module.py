@@ -14,11 +14,12 @@ from torch import Tensor
 from lookback.common.special_tokens import PAD
 from lookback.data import TranslationData
 from lookback.nn import TokenLoss
+from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.search import GreedySearch
 from lookback.training.build import build_data, build_module
 from lookback.training.module import TranslationModule
-from lookback.translation.trained import Trained
+from support.running import Trained
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def last(finished: Path) -> tuple[TranslationModule, TranslationData]:
     trained, run = Trained.load(finished), RunDirectory(finished)
     data = build_data(trained.config, None, trained.source_tokenizer, trained.target_tokenizer)
     data.setup()
-    checkpoint = run.checkpoint(run.last)
+    checkpoint = read_checkpoint(run.last)
     module = build_module(
         OmegaConf.create(checkpoint["config"]),
         trained.source_tokenizer,

@@ -13,7 +13,7 @@ from lookback.commands.align import align
 from lookback.commands.evaluate import evaluate
 from lookback.evaluation import Resamples, recall_curve
 from lookback.runs import Segments
-from running import CONF, compose, run
+from support.running import CONF, compose, run
 
 
 def command(name: str, *overrides: str) -> Any:

@@ -9,10 +9,10 @@ import pytest
 from lookback.common.errors import InputError
 from lookback.data import evaluation_loader
 from lookback.runs import read_predictions
+from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.search import force
-from lookback.translation.trained import Trained
-from running import choices, run, translated
+from support.running import Trained, choices, run, translated
 
 LINES = ["the man sees the dog .", "", "he sleeps .", "a zebra\u00a0quacks in Zürich", "the  dog . he sleeps 🐕 ."]
 SMALL = {"bpe": ["tokenizer.vocabulary_size=350"], "unigram": ["tokenizer.vocabulary_size=350"]}
@@ -64,7 +64,7 @@ def test_snapshots_are_of_words_whatever_the_pieces(tmp_path: Path, grammar_cach
     """Counted by hand: a character is a piece, and a space belongs to the word that it stands before."""
     run(tmp_path, grammar_cache, "tokenizer=character")
     trained, directory = Trained.load(tmp_path), RunDirectory(tmp_path)
-    trained.module.load_state_dict(directory.checkpoint(directory.last)["state_dict"])
+    trained.module.load_state_dict(read_checkpoint(directory.last)["state_dict"])
     with np.load(tmp_path / "test" / "alignments.npz") as saved:
         saved = dict(saved)
     for i, (source, target) in enumerate(zip(saved["source"].tolist(), saved["target"].tolist(), strict=True)):

@@ -19,10 +19,10 @@ from lookback.commands.launch import explain
 from lookback.common.errors import InputError
 from lookback.data import GrammarCorpus
 from lookback.evaluation import rise_in_words
+from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.training.build import build_data, build_module
-from lookback.translation.trained import Trained
-from running import compose, numbers, run
+from support.running import Trained, compose, numbers, run
 
 
 def metrics(directory: Path) -> list[dict[str, str]]:
@@ -430,7 +430,7 @@ def test_a_run_that_max_steps_ends_inside_an_epoch_is_validated_there(tmp_path: 
     run(tmp_path, grammar_cache, "trainer.max_epochs=5", "trainer.max_steps=4")
     assert [row["step"] for row in metrics(tmp_path) if row["validation/bleu"]] == ["2", "3"]
     found = RunDirectory(tmp_path)
-    assert found.checkpoint(found.last)["global_step"] == 4
+    assert read_checkpoint(found.last)["global_step"] == 4
     assert found.checkpoint(found.best)["global_step"] in (3, 4)
 
 

@@ -15,6 +15,7 @@ from lookback.data import SPLITS, GrammarCorpus
 from lookback.data.grammar import Deriver
 from lookback.data.grammar.__main__ import make_ready
 from lookback.data.grammar.corpus import READY
+from support.paths import PROJECT
 
 SMALL = {
     "train_pairs": 300,
@@ -210,7 +211,7 @@ def test_too_few_short_sentences() -> None:
 
 
 def test_config_names_every_argument() -> None:
-    path = Path(__file__).parents[3] / "conf" / "data" / "grammar.yaml"
+    path = PROJECT / "conf" / "data" / "grammar.yaml"
     config = OmegaConf.to_container(OmegaConf.load(path))
     assert isinstance(config, dict)
     assert config.pop("_target_") == "lookback.data.GrammarCorpus"

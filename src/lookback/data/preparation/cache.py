@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lookback.common.errors import InputError
-from lookback.common.progress import step
+from lookback.data.progress import step
 
 
 def kept(

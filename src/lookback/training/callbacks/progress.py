@@ -7,8 +7,8 @@ from typing import Any
 import lightning
 from lightning.pytorch.callbacks import Callback, RichProgressBar
 
-from lookback.common.progress import LINE_EVERY
 from lookback.data import Batch
+from lookback.data.progress import LINE_EVERY
 from lookback.training.callbacks.cost import Cost, line, spelt
 from lookback.training.module import data_of
 

@@ -1,0 +1,140 @@
+"""How commands fail: one line for what the user can mend."""
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+
+import hydra
+import pytest
+from hydra.core.config_store import ConfigStore
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from lookback.commands.launch import explain, plain_errors, resumed
+from lookback.common.errors import InputError
+from support.running import CONF
+
+
+def composition_error(*overrides: str) -> BaseException:
+    """What composing a config from what was typed raises."""
+    with (
+        hydra.initialize_config_dir(str(CONF), version_base="1.3"),
+        pytest.raises((hydra.errors.HydraException, OmegaConfBaseException)) as caught,
+    ):
+        hydra.compose("train", list(overrides))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("seeed=3", ["seeed", "did you mean seed?"]),
+        ("decoder.hiden_size=3", ["decoder.hiden_size", "did you mean hidden_size?"]),
+        ("attention=bahdanu", ["attention=bahdanu", "bahdanau, dot, general, none", "did you mean bahdanau?"]),
+        ("atention=none", ["atention", "did you mean attention?"]),
+        ("seed=[1,", ["seed=[1,"]),
+        ("+seed=1", ["seed"]),
+        ("experiment=smok", ["did you mean smoke?"]),
+    ],
+)
+def test_what_was_mistyped_is_said_in_one_line(typed: str, said: list[str]) -> None:
+    message = explain(composition_error(typed))
+    assert message is not None
+    assert "\n" not in message
+    for part in said:
+        assert part in message
+
+
+def test_a_missing_value_is_named() -> None:
+    config = OmegaConf.create({"run": "???"})
+    with pytest.raises(OmegaConfBaseException) as caught:
+        _ = config.run
+    assert explain(caught.value) == "run: Missing mandatory value: run"
+
+
+def test_a_refused_argument_is_named_with_its_place() -> None:
+    from hydra.errors import InstantiationException
+    from hydra.utils import instantiate
+
+    config = OmegaConf.create({"search": {"_target_": "lookback.search.BeamSearch", "beam_size": 0}})
+    with pytest.raises(InstantiationException) as caught:
+        instantiate(config.search)
+    assert explain(caught.value) == "search: beam_size=0: expected 1 or more"
+
+
+def test_a_fault_of_the_program_is_not_explained_away() -> None:
+    for fault in (RuntimeError("x"), ValueError("x"), KeyError("x"), AssertionError()):
+        assert explain(fault) is None
+    with pytest.raises(ZeroDivisionError), plain_errors():
+        _ = 1 / 0
+
+
+def test_bad_input_ends_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end, plain_errors():
+        raise InputError("a.txt:3: not UTF-8")
+    assert end.value.code == 2
+    assert capsys.readouterr().err == "error: a.txt:3: not UTF-8\n"
+
+
+def test_ctrl_c_says_so() -> None:
+    with pytest.raises(SystemExit, match="interrupted"), plain_errors():
+        raise KeyboardInterrupt
+
+
+def test_resume_repeats_what_was_typed_in_the_same_directory(tmp_path: Path) -> None:
+    directory = tmp_path / "it's a run"
+    (directory / ".hydra").mkdir(parents=True)
+    (directory / ".hydra" / "overrides.yaml").write_text("- attention=none\n- trainer.max_epochs=2\n")
+    arguments = resumed([f"resume={directory}", "trainer.max_epochs=4"])
+    assert arguments[:2] == ["attention=none", "trainer.max_epochs=2"]
+    assert arguments[3:] == ["trainer.max_epochs=4"]
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        config = hydra.compose("train", arguments, return_hydra_config=True)
+    assert Path(config.hydra.run.dir) == directory
+    assert config.trainer.max_epochs == 4
+
+
+def test_resume_is_of_one_run() -> None:
+    with pytest.raises(InputError, match="expected no -m beside it"):
+        resumed(["-m", "resume=here"])
+
+
+def test_null_is_no_choice_of_a_group() -> None:
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"), pytest.raises(ValueError, match="group") as caught:
+        hydra.compose("train", ["logger=null"])
+    assert explain(caught.value) == "a config group is chosen by name, such as logger=csv; null is no choice"
+
+
+def test_without_resume_arguments_stay() -> None:
+    assert resumed(["-m", "seed=1,2"]) == ["-m", "seed=1,2"]
+
+
+def test_resume_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected a run directory"):
+        resumed([f"resume={tmp_path}"])
+
+
+def test_hydras_store_is_not_copied() -> None:
+    """As --help did, a hundred times: half of its second."""
+    assert copy.deepcopy({"a": [ConfigStore.instance()]})["a"][0] is ConfigStore.instance()
+
+
+def modules_after(code: str) -> set[str]:
+    """What a process of its own has imported then."""
+    line = [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"]
+    return set(subprocess.run(line, capture_output=True, text=True, check=True, timeout=120).stdout.split())
+
+
+def test_commands_import_nothing_heavy() -> None:
+    """What a command imports before Hydra answers --help: tests/system measures the same from outside."""
+    loaded = modules_after("import lookback.commands.launch, lookback.training")
+    assert not {"torch", "lightning", "datasets", "numpy", "wandb", "altair", "pandas"} & loaded
+
+
+def test_no_first_batch_waits_for_what_draws_charts() -> None:
+    loaded = modules_after(
+        "import lookback.commands.train, lookback.tracking.weights_and_biases, lookback.commands.translate"
+    )
+    assert "torch" in loaded
+    assert not {"lookback.report", "altair", "jinja2", "vl_convert", "wandb"} & loaded

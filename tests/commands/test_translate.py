@@ -1,0 +1,155 @@
+"""translate.py, inside the test process; tests/system pipes through the real command."""
+
+import gzip
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lookback.commands.translate import as_available
+from lookback.common.errors import InputError
+from lookback.search import force
+from support.running import Trained, run, translated
+
+LINES = ["the man sees the dog .", "", "he sleeps .", "   ", "a zebra quacks", "the dog .\u2028he\x0c sleeps ."]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "input.txt"
+    path.write_bytes("\n".join(LINES).encode() + b"\n")
+    return path
+
+
+def test_a_line_in_a_line_out(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = translated(capsys, finished, source)
+    assert len(lines) == len(LINES)
+    assert lines[1] == lines[3] == ""
+    assert all(lines[i] for i in (0, 2, 4, 5))
+
+
+@pytest.mark.parametrize("search", ["beam", "greedy", "sampling"])
+def test_the_batch_changes_nothing(
+    finished: Path, source: Path, capsys: pytest.CaptureFixture[str], search: str
+) -> None:
+    one, many = (
+        translated(capsys, finished, source, f"search={search}", f"batch_size={size}", "alignments=true")
+        for size in (1, 64)
+    )
+    assert one == many
+
+
+def test_a_gzipped_file_and_crlf(
+    finished: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = translated(capsys, finished, source)
+    packed, crlf = tmp_path / "input.gz", tmp_path / "crlf.txt"
+    packed.write_bytes(gzip.compress(source.read_bytes()))
+    crlf.write_bytes(b"\xef\xbb\xbf" + source.read_bytes().replace(b"\n", b"\r\n"))
+    assert translated(capsys, finished, packed) == expected
+    assert translated(capsys, finished, crlf) == expected
+
+
+def test_scores_are_those_of_forced_decoding(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from lookback.common.special_tokens import EOS
+    from lookback.data import evaluation_loader
+
+    trained = Trained.load(finished)
+    lines = translated(capsys, finished, source, "scores=true", "search=greedy", "search.limit_extra=100")
+    text, score = lines[0].split(" ||| ")
+    import datasets
+
+    pair = datasets.Dataset.from_dict({"source": [LINES[0]], "target": [text]})
+    (batch,) = evaluation_loader(pair, trained.source_tokenizer, trained.target_tokenizer, 1)
+    (forced,) = force(trained.module.model, batch.source, batch.source_length, batch.target)
+    assert batch.target[0, -1] == EOS
+    if len(text.split()) < 100 + 2 * len(LINES[0].split()):  # else it was cut off, and has no end mark's share
+        assert float(score) == pytest.approx(forced.score, abs=1e-4)
+    assert lines[1] == " ||| 0.0000"
+
+
+def test_alignments_name_words_of_both_sides(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, line in enumerate(translated(capsys, finished, source, "alignments=true")):
+        text, alignment = line.split(" ||| ")
+        links = [tuple(map(int, link.split("-"))) for link in alignment.split()]
+        assert [j for _, j in links] == list(range(len(text.split())))
+        assert all(0 <= i < len(LINES[number].split()) for i, _ in links)
+
+
+@pytest.mark.parametrize("search", [["search.n_best=3"], ["search=sampling", "search.samples=3"]])
+def test_several_translations_a_line_are_numbered(
+    finished: Path, source: Path, capsys: pytest.CaptureFixture[str], search: list[str]
+) -> None:
+    lines = translated(capsys, finished, source, *search, "scores=true")
+    rows = [line.split(" ||| ") for line in lines]
+    assert all(len(row) == 3 for row in rows)
+    # a line without words has one translation: nothing
+    assert [int(number) for number, _, _ in rows] == [0, 0, 0, 1, 2, 2, 2, 3, 4, 4, 4, 5, 5, 5]
+
+
+def test_the_best_of_several_is_the_one(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    best = translated(capsys, finished, source)
+    several = [line.split(" ||| ") for line in translated(capsys, finished, source, "search.n_best=5")]
+    assert [next(text for number, text in several if number == str(i)) for i in range(len(LINES))] == best
+
+
+def test_what_does_not_look_back_has_no_alignments(
+    tmp_path: Path, grammar_cache: str, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "none", grammar_cache, "attention=none")
+    with pytest.raises(InputError, match="attention=none, which looks at the source as a whole") as caught:
+        translated(capsys, tmp_path / "none", source, "alignments=true")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"good\nb\xffd\n", r"input\.txt:2: invalid UTF-8"), (None, r"input\.txt: no such file")],
+)
+def test_a_bad_file_is_refused(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, message: str
+) -> None:
+    path = tmp_path / "input.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        translated(capsys, finished, path)
+
+
+@pytest.mark.parametrize("name", ["scores", "alignments"])
+def test_a_switch_is_on_or_off(finished: Path, source: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}='flase': expected true or false"):
+        translated(capsys, finished, source, f"{name}=flase")
+
+
+def test_batches_take_what_is_there_and_wait_for_no_more() -> None:
+    more = threading.Event()
+
+    def lines() -> Iterator[str]:
+        yield "one"
+        assert more.wait(1000), "a batch waits for lines that are not there"
+        yield from ("two", "three", "four")
+
+    batches = as_available(lines(), 2)
+    assert next(batches) == ["one"]
+    more.set()
+    rest = list(batches)
+    assert [line for batch in rest for line in batch] == ["two", "three", "four"]
+    assert all(len(batch) <= 2 for batch in rest)
+
+
+def test_an_error_comes_after_the_lines_before_it() -> None:
+    def lines() -> Iterator[str]:
+        yield "one"
+        raise InputError("line 2")
+
+    batches = as_available(lines(), 64)
+    assert next(batches) == ["one"]
+    with pytest.raises(InputError, match="line 2"):
+        next(batches)
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="batch_size=0"):
+        next(as_available([], 0))

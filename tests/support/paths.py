@@ -1,0 +1,7 @@
+"""Where the tests find the project, and the corpora that lie beside it."""
+
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+SHARED = PROJECT.parent / "shared"
+"""Real corpora: absent on most machines, where what needs them is skipped"""
