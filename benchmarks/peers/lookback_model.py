@@ -29,6 +29,8 @@ class Lookback:
         if options.task == "decode":
             torch.nn.init.constant_(self.model.decoder.vocabulary.bias[EOS], -1e9)  # never chosen
             self.model.eval()
+            with self._autocast():
+                self.network = self.model.laid_out()
         else:
             self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-4, fused=options.fused)
 
@@ -46,7 +48,7 @@ class Lookback:
             return plain_search(self.model, source, _lengths(source), beam_size, steps)
         search = GreedySearch(0.0, steps) if beam_size == 1 else BeamSearch(beam_size, 1, 0.0, steps)
         with self._autocast():
-            found = search(self.model, source, _lengths(source))
+            found = search(self.network, source, _lengths(source))
         return [best.tokens for best, *_ in found]
 
     def _autocast(self) -> AbstractContextManager:

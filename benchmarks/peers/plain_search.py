@@ -11,13 +11,12 @@ from lookback.nn import Seq2Seq
 def plain_search(model: Seq2Seq, source: Tensor, lengths: Tensor, beam_size: int, steps: int) -> list[list[int]]:
     """The words of the likeliest translation of each sentence, where none may end; a beam of 1 is greedy search."""
     memory = model.encoder(source, lengths)
-    reader = model.decoder.attention.over(memory)
     state = model.decoder.start(memory)
     words = torch.full((len(source), 1), BOS, device=source.device)
     totals = torch.zeros(words.shape, device=source.device)
     translations = words[:, :, None]
     for _ in range(steps):
-        state, vectors, _ = model.decoder.step(state, words, reader)
+        state, vectors, _ = model.decoder.step(state, words)
         scores = model.decoder.log_probabilities(vectors)
         scores[..., [PAD, BOS, EOS]] = -torch.inf
         totals, best = (totals.unsqueeze(-1) + scores).flatten(1).topk(beam_size)

@@ -5,6 +5,7 @@ from torch import nn
 from lookback.common.special_tokens import PAD
 from lookback.nn import AdditiveAttention, Attention, GeneralAttention, Recurrence, initialize
 from lookback.nn.recurrent.recurrence import CELLS
+from lookback.search import score
 from support.toy import ATTENTIONS, Architecture, source_batch, target_batch
 
 
@@ -80,7 +81,7 @@ def test_every_scorer_tells_source_positions_apart_from_the_start(attention: typ
     torch.manual_seed(1)
     initialize(model)
     source, lengths = source_batch([[4, 5, 6, 7, 8]])
-    weights = model.score(source, lengths, target_batch([[5, 6]]))[1]
+    weights = score(model, source, lengths, target_batch([[5, 6]]))[1]
     assert float((weights.max(-1).values - weights.min(-1).values).min()) > 0.001
 
 
@@ -88,7 +89,7 @@ def test_the_papers_attention_starts_even_over_the_source():
     model = Architecture().build()
     initialize(model, attention_deviation=0.001)
     source, lengths = source_batch([[4, 5, 6], [4]])
-    weights = model.score(source, lengths, target_batch([[5], [6, 7]]))[1]
+    weights = score(model, source, lengths, target_batch([[5], [6, 7]]))[1]
     torch.testing.assert_close(weights[0], torch.full_like(weights[0], 1 / 4))
     torch.testing.assert_close(weights[1, :, :2], torch.full_like(weights[1, :, :2], 1 / 2))
 

@@ -19,6 +19,7 @@ from lookback.nn import (
     initialize,
 )
 from lookback.nn.recurrent.recurrence import CELLS
+from lookback.search import score
 from support.toy import ATTENTIONS, QUERYING, Architecture, architectures, sentences, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]
@@ -40,12 +41,12 @@ def test_padding_neighbours_and_order_change_no_score(architecture, pairs, sourc
     sources, targets = ([side[i] for i in order] for side in pairs)
     source, lengths = source_batch(sources, source_extra)
     with torch.no_grad():
-        scores, weights = model.score(source, lengths, target_batch(targets, target_extra))
+        scores, weights = score(model, source, lengths, target_batch(targets, target_extra))
         total = model(source, lengths, target_batch(targets, target_extra), smoothing=0.1)
         loss = nll = 0.0
         for b, (sentence, target) in enumerate(zip(sources, targets, strict=True)):
             alone = (*source_batch([sentence]), target_batch([target]))
-            own_scores, own_weights = model.score(*alone)
+            own_scores, own_weights = score(model, *alone)
             size, length = len(target) + 1, len(sentence) + 1
             torch.testing.assert_close(scores[b, :size], own_scores[0], rtol=0, atol=1e-12)
             torch.testing.assert_close(weights[b, :size, :length], own_weights[0], rtol=0, atol=1e-12)
@@ -77,9 +78,10 @@ def test_weights_are_those_of_scores_and_need_no_vocabulary(architecture, pairs)
     model = architecture.build()
     inputs = (*source_batch(pairs[0]), target_batch(pairs[1]))
     with torch.no_grad():
-        _, expected = model.score(*inputs)
+        _, expected = score(model, *inputs)
         model.decoder.vocabulary.register_forward_hook(lambda *_: pytest.fail("the vocabulary was asked"))
-        assert torch.equal(model.weights(*inputs), expected)
+        source, lengths, target = inputs
+        assert torch.equal(model.unroll(target[:, :-1], model.encode(source, lengths))[1], expected)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])

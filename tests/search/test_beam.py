@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lookback.common.special_tokens import BOS, EOS, PAD, UNK
 from lookback.nn import Seq2Seq
-from lookback.search import BeamSearch, GreedySearch, Hypothesis, force
+from lookback.search import BeamSearch, GreedySearch, Hypothesis, force, score
 from lookback.search.translating import Translating
 from support.same import assert_same
 from support.toy import ATTENTIONS, VOCABULARY, Architecture, architectures, sentences, source_batch, target_batch
@@ -19,7 +19,7 @@ RULE = {"limit_factor": 1.0, "limit_extra": 4}
 def prefixed(model: Seq2Seq, sentence: list[int], tokens: list[int]) -> Hypothesis:
     """The forced decoding of an unfinished translation: its tokens, without an end mark."""
     source, lengths = source_batch([sentence])
-    scores, weights = model.score(source, lengths, torch.tensor([[BOS, *tokens]]))
+    scores, weights = score(model, source, lengths, torch.tensor([[BOS, *tokens]]))
     total = scores.sum().item()
     return Hypothesis(tokens, total, total / max(len(tokens), 1), weights[0].detach(), truncated=True)
 
@@ -124,7 +124,7 @@ def test_after_beams_have_crossed_the_alignment_is_the_hypothesis_own(attention:
     for sentence, hypotheses in zip(SOURCES, found, strict=True):
         for hypothesis in hypotheses:
             assert_true(model, sentence, hypothesis)
-    if model.decoder.attention.looks_back:
+    if model.looks_back:
         pairs = [pair for hypotheses in found for pair in combinations(hypotheses, 2)]
         differences = [
             (a - b).abs().max() for one, other in pairs for a, b in zip(one.alignment, other.alignment, strict=False)

@@ -19,10 +19,9 @@ def test_a_forced_translation_has_the_models_probability_and_weights(length_norm
     for b, hypothesis in enumerate(forced):
         words = [*TARGETS[b], EOS]
         memory = model.encoder(source[b : b + 1, : lengths[b]], lengths[b : b + 1])
-        reader = model.decoder.attention.over(memory)
         state, word, total = model.decoder.start(memory), torch.tensor([[2]]), 0.0
         for i, next_word in enumerate(words):
-            state, vector, weights = model.decoder.step(state, word, reader)
+            state, vector, weights = model.decoder.step(state, word)
             total += torch.softmax(model.decoder.logits(vector[0, 0]), dim=-1)[next_word].log().item()
             torch.testing.assert_close(hypothesis.alignment[i], weights[0, 0], rtol=0, atol=1e-10)
             word = torch.tensor([[next_word]])

@@ -20,10 +20,9 @@ def test_greedy_takes_the_likeliest_word_until_the_end_mark_or_the_limit(archite
     found = GreedySearch(**RULE)(model, *source_batch(batch))
     for sentence, (hypothesis,) in zip(batch, found, strict=True):
         memory = model.encoder(*source_batch([sentence]))
-        reader = model.decoder.attention.over(memory)
         state, words, total = model.decoder.start(memory), [BOS], 0.0
         while len(words) - 1 < len(sentence) + 4 and words[-1] != EOS:
-            state, vector, weights = model.decoder.step(state, torch.tensor([words[-1:]]), reader)
+            state, vector, weights = model.decoder.step(state, torch.tensor([words[-1:]]))
             scores = torch.log_softmax(model.decoder.logits(vector[0, 0]), dim=-1)
             words.append(
                 max((w for w in range(11) if w not in (PAD, BOS)), key=lambda w, scores=scores: scores[w].item())

@@ -1,40 +1,50 @@
 """The model, in pure torch: encoders, attentions, decoders, readouts, and the network they make."""
 
-from lookback.nn.attention.attention import (
+from lookback.nn.attention import (
     AdditiveAttention,
     Attention,
+    AttentionState,
     DotAttention,
     FixedContext,
     GeneralAttention,
+    Look,
     Reader,
     masked_softmax,
 )
 from lookback.nn.initialization import initialize
 from lookback.nn.loss import TokenLoss, projected_cross_entropy
 from lookback.nn.memory import Memory, length_mask
-from lookback.nn.recurrent.decoder import DecoderState, RecurrentDecoder
+from lookback.nn.network import Network, State
+from lookback.nn.recurrent.decoder import RecurrentDecoder
 from lookback.nn.recurrent.encoder import RecurrentEncoder
+from lookback.nn.recurrent.laid_out import LaidOut
 from lookback.nn.recurrent.readout import AttentionalReadout, LinearReadout, MaxoutReadout, Readout
 from lookback.nn.recurrent.recurrence import Recurrence
+from lookback.nn.recurrent.state import DecoderState
 from lookback.nn.seq2seq import Seq2Seq
 
 __all__ = [
     "AdditiveAttention",
     "Attention",
+    "AttentionState",
     "AttentionalReadout",
     "DecoderState",
     "DotAttention",
     "FixedContext",
     "GeneralAttention",
+    "LaidOut",
     "LinearReadout",
+    "Look",
     "MaxoutReadout",
     "Memory",
+    "Network",
     "Reader",
     "Readout",
     "Recurrence",
     "RecurrentDecoder",
     "RecurrentEncoder",
     "Seq2Seq",
+    "State",
     "TokenLoss",
     "initialize",
     "length_mask",

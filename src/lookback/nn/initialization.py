@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from lookback.nn.attention.attention import AdditiveAttention
+from lookback.nn.attention import Attention
 from lookback.nn.recurrent.recurrence import Recurrence
 
 
@@ -35,9 +35,7 @@ def initialize(model: nn.Module, deviation: float | None = None, attention_devia
                 _, recurrent, _, _ = module.network.all_weights[0]
                 for gate in recurrent.split(module.hidden_size):
                     nn.init.orthogonal_(gate)
-            elif isinstance(module, AdditiveAttention) and attention_deviation is not None:
-                nn.init.normal_(module.from_query.weight, std=attention_deviation)
-                nn.init.normal_(module.from_memory.weight, std=attention_deviation)
-                nn.init.zeros_(module.energy.weight)
+            elif isinstance(module, Attention) and attention_deviation is not None:
+                module.draw(attention_deviation)
             elif isinstance(module, nn.Embedding) and module.padding_idx is not None:
                 module.weight[module.padding_idx] = 0

@@ -21,6 +21,10 @@ class Memory:
     mask: Bool[Tensor, "batch source"]
     final: Float[Tensor, "batch directions hidden"]
 
+    def of_sentences(self, rows: Int[Tensor, "some"]) -> "Memory":
+        """The memory of some of the sentences."""
+        return Memory(self.states[rows], self.mask[rows], self.final[rows])
+
 
 def length_mask(lengths: Int[Tensor, "batch"], size: int) -> Bool[Tensor, "batch {size}"]:
     """True at the first ``lengths[b]`` of ``size`` positions."""

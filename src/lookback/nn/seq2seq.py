@@ -1,12 +1,15 @@
-"""The translator's network: an encoder, and a decoder that looks back at what it left."""
+"""The recurrent network: an encoder, and a decoder that looks back at what it left."""
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lookback.common.special_tokens import PAD
 from lookback.nn.loss import TokenLoss, projected_cross_entropy
+from lookback.nn.memory import Memory
 from lookback.nn.recurrent.decoder import RecurrentDecoder
 from lookback.nn.recurrent.encoder import RecurrentEncoder
+from lookback.nn.recurrent.laid_out import LaidOut
+from lookback.nn.recurrent.state import DecoderState
 
 
 class Seq2Seq(nn.Module):
@@ -50,7 +53,7 @@ class Seq2Seq(nn.Module):
 
         tokens: how many those are. None: they are counted, and the host waits for a GPU to do it.
         """
-        vectors, _ = self.decoder.unroll(target[:, :-1], self.encoder(source, lengths))
+        vectors, _ = self.unroll(target[:, :-1], self.encode(source, lengths))
         outputs = target[:, 1:].flatten()
         real = outputs != PAD
         rows = (real.nonzero() if tokens is None else real.nonzero_static(size=tokens)).squeeze(1)
@@ -59,24 +62,40 @@ class Seq2Seq(nn.Module):
             vectors.flatten(0, 1).index_select(0, rows), vocabulary.weight, vocabulary.bias, outputs[rows], smoothing
         )
 
-    def score(
-        self,
-        source: Int[Tensor, "batch source"],
-        lengths: Int[Tensor, "batch"],
-        target: Int[Tensor, "batch target"],
-    ) -> tuple[Float[Tensor, "batch time"], Float[Tensor, "batch time source"]]:
-        """Log-probability of each target word and end mark (0 where padded), and the weights it was read with."""
-        vectors, weights = self.decoder.unroll(target[:, :-1], self.encoder(source, lengths))
-        outputs = target[:, 1:]
-        chosen = self.decoder.log_probabilities(vectors).gather(-1, outputs.unsqueeze(-1)).squeeze(-1)
-        return chosen.masked_fill(outputs == PAD, 0.0), weights
+    @property
+    def vocabulary_size(self) -> int:
+        """Of the target."""
+        return self.decoder.vocabulary.out_features
 
-    def weights(
-        self,
-        source: Int[Tensor, "batch source"],
-        lengths: Int[Tensor, "batch"],
-        target: Int[Tensor, "batch target"],
-    ) -> Float[Tensor, "batch time source"]:
-        """The weights that ``score`` gives, without the cost of the vocabulary."""
-        _, weights = self.decoder.unroll(target[:, :-1], self.encoder(source, lengths))
-        return weights
+    @property
+    def looks_back(self) -> bool:
+        """False where its weights say nothing, as it reads the source as a whole."""
+        return self.decoder.attention.looks_back
+
+    def encode(self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]) -> Memory:
+        """Read padded sentences of true ``lengths`` (≥ 1, end mark included)."""
+        return self.encoder(source, lengths)
+
+    def start(self, memory: Memory) -> DecoderState:
+        """The state before the first word, n = 1."""
+        return self.decoder.start(memory)
+
+    def step(
+        self, state: DecoderState, words: Int[Tensor, "batch n"]
+    ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
+        """Read one word a hypothesis: the next state, the vector that predicts the next word, and the weights α."""
+        return self.decoder.step(state, words)
+
+    def unroll(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        """Read a known target <s> w_1 … w_{T-1}: the vectors that predict w_1 … w_T, and the weights α."""
+        return self.decoder.unroll(words, memory)
+
+    def logits(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
+        """Scores of the next word, before the softmax."""
+        return self.decoder.logits(vectors)
+
+    def laid_out(self) -> "LaidOut":
+        """The same network for many searches, its weights as they are now, in the current precision."""
+        return LaidOut(self)

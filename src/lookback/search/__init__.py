@@ -1,7 +1,7 @@
 """Words out: greedy search, beam search, sampling and forced decoding over one decoder step."""
 
 from lookback.search.beam import BeamSearch
-from lookback.search.forced import force
+from lookback.search.forced import force, score
 from lookback.search.hypothesis import Hypothesis, LengthRule, Search
 from lookback.search.paths import GreedySearch, SamplingSearch
 
@@ -13,4 +13,5 @@ __all__ = [
     "SamplingSearch",
     "Search",
     "force",
+    "score",
 ]

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lookback.common.special_tokens import EOS
-from lookback.nn import Seq2Seq
+from lookback.nn import Network
 from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
 from lookback.search.translating import Translating
 
@@ -39,10 +39,10 @@ class BeamSearch:
 
     @torch.inference_mode()
     def __call__(
-        self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
+        self, network: Network, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
         limits = self.rule.limits(lengths)
-        translating = Translating(model, source, lengths)
+        translating = Translating(network, source, lengths)
         limit = torch.tensor(limits, device=source.device)
         finished = torch.zeros_like(limit)
         totals = torch.zeros(len(limits), 1, device=source.device)

@@ -1,24 +1,24 @@
 """Forced decoding: the score and the alignment of a translation that is given."""
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from lookback.common.special_tokens import PAD
-from lookback.nn import Seq2Seq
+from lookback.nn import Network
 from lookback.search.hypothesis import Hypothesis, LengthRule
 
 
 @torch.inference_mode()
 def force(
-    model: Seq2Seq,
+    network: Network,
     source: Int[Tensor, "batch source"],
     lengths: Int[Tensor, "batch"],
     target: Int[Tensor, "batch target"],
     length_normalization: float = 1.0,
 ) -> list[Hypothesis]:
     """The hypothesis that each target ``<s> w_1 … w_T </s>`` (padded) is: what a search that found it would return."""
-    scores, weights = model.score(source, lengths, target)
+    scores, weights = score(network, source, lengths, target)
     rule = LengthRule(length_normalization=length_normalization)
     hypotheses = []
     for b, length in enumerate(lengths.tolist()):
@@ -34,3 +34,21 @@ def force(
             )
         )
     return hypotheses
+
+
+def score(
+    network: Network,
+    source: Int[Tensor, "batch source"],
+    lengths: Int[Tensor, "batch"],
+    target: Int[Tensor, "batch target"],
+) -> tuple[Float[Tensor, "batch time"], Float[Tensor, "batch time source"]]:
+    """Log-probability of each target word and end mark (0 where padded), and the weights it was read with.
+
+    In float32 at least: a sum over a long sentence needs its digits.
+    """
+    vectors, weights = network.unroll(target[:, :-1], network.encode(source, lengths))
+    outputs = target[:, 1:]
+    logits = network.logits(vectors)
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    chosen = torch.log_softmax(logits, dim=-1, dtype=wide).gather(-1, outputs.unsqueeze(-1)).squeeze(-1)
+    return chosen.masked_fill(outputs == PAD, 0.0), weights

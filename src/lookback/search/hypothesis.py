@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lookback.nn import Seq2Seq
+from lookback.nn import Network
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Hypothesis:
 
 
 class Search(Protocol):
-    """``search(model, source, lengths)``: the best hypotheses of each sentence, best first.
+    """``search(network, source, lengths)``: the best hypotheses of each sentence, best first.
 
     A sentence's hypotheses are its own: they do not depend on the batch's size, its order or the sentence's neighbours.
-    The model must be in evaluation mode.
+    The network must be in evaluation mode. Who searches many batches with the same weights hands ``laid_out()`` of it.
 
     n_best: how many hypotheses a sentence has at most.
     rule: how long they may be.
@@ -45,7 +45,7 @@ class Search(Protocol):
     rule: "LengthRule"
 
     def __call__(
-        self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
+        self, network: Network, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]: ...
 
 

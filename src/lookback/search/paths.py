@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from lookback.common.special_tokens import EOS
-from lookback.nn import Seq2Seq
+from lookback.nn import Network
 from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
 from lookback.search.next_words import NextWords
 from lookback.search.translating import Translating
@@ -27,12 +27,12 @@ class GreedySearch:
 
     @torch.inference_mode()
     def __call__(
-        self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
+        self, network: Network, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
         def likeliest(next_words: NextWords, sentences: Tensor, step: int) -> Int[Tensor, "sentences n"]:
             return next_words.likeliest()
 
-        return follow_paths(model, source, lengths, self.n_best, likeliest, self.rule)
+        return follow_paths(network, source, lengths, self.n_best, likeliest, self.rule)
 
 
 class SamplingSearch:
@@ -64,7 +64,7 @@ class SamplingSearch:
 
     @torch.inference_mode()
     def __call__(
-        self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
+        self, network: Network, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
         steps = max(self.rule.limits(lengths))
         uniform = torch.from_numpy(
@@ -84,11 +84,11 @@ class SamplingSearch:
             threshold = uniform[sentences, step].unsqueeze(-1) * cumulative[..., -1:]
             return torch.searchsorted(cumulative, threshold, right=True).squeeze(-1).clamp(max=cumulative.shape[-1] - 1)
 
-        return follow_paths(model, source, lengths, self.samples, draw, self.rule)
+        return follow_paths(network, source, lengths, self.samples, draw, self.rule)
 
 
 def follow_paths(
-    model: Seq2Seq,
+    network: Network,
     source: Int[Tensor, "batch source"],
     lengths: Int[Tensor, "batch"],
     n: int,
@@ -97,7 +97,7 @@ def follow_paths(
 ) -> list[list[Hypothesis]]:
     """Extend ``n`` independent paths a sentence word by word until each has its end mark or its limit."""
     limits = rule.limits(lengths)
-    translating = Translating(model, source, lengths, n)
+    translating = Translating(network, source, lengths, n)
     limit = torch.tensor(limits, device=source.device)
     running = torch.ones_like(translating.words, dtype=torch.bool)
     for step in range(max(limits)):

@@ -5,9 +5,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from lookback.common.special_tokens import BOS
-from lookback.nn import Memory, Seq2Seq
+from lookback.nn import Network
+from lookback.nn.kernels.columns import Columns
+from lookback.nn.recurrent.laid_out import LaidOut
 from lookback.search.next_words import NextWords
-from lookback.search.prepared import prepared
 
 WORTH_LEAVING = 0.75
 """Done sentences are left when this share of the batch or less remains: leaving projects the others' keys again."""
@@ -24,13 +25,11 @@ class Translating:
     """
 
     def __init__(
-        self, model: Seq2Seq, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"], n: int = 1
+        self, network: Network, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"], n: int = 1
     ) -> None:
-        self._attention = model.decoder.attention
-        self._decoder = prepared(model.decoder)
-        self._memory = model.encoder(source, lengths)
-        self._reader = self._attention.over(self._memory)
-        self._state = model.decoder.start(self._memory)
+        self._network = network
+        self._columns = network.columns if isinstance(network, LaidOut) else Columns(network.vocabulary_size)
+        self._state = network.start(network.encode(source, lengths))
         self._steps: list[tuple[Tensor, ...]] = []
         self._left: list[tuple[Tensor, list[Tensor]]] = []
         self.sentences = torch.arange(len(source), device=source.device)
@@ -40,8 +39,12 @@ class Translating:
 
     def step(self) -> tuple[NextWords, Tensor]:
         """Read ``words``: the next words, and the weights α (sentences, n, source)."""
-        self._state, next_words, weights = self._decoder.step(self._state, self.words, self._reader)
-        return next_words, weights
+        self._state, vectors, weights = self._network.step(self._state, self.words)
+        if isinstance(self._network, LaidOut):
+            logits = self._network.arranged_logits(vectors)
+        else:
+            logits = self._columns.arranged(self._network.logits(vectors))
+        return NextWords(logits, self._columns), weights
 
     def go_on(self, origin: Int[Tensor, "sentences m"], words: Int[Tensor, "sentences m"]) -> None:
         """Hypothesis k of a sentence is now its former hypothesis ``origin[k]``, extended by ``words[k]``."""
@@ -60,9 +63,6 @@ class Translating:
         if len(rows) > WORTH_LEAVING * len(going_on):
             return None
         self._close()
-        memory = self._memory
-        self._memory = Memory(memory.states[rows], memory.mask[rows], memory.final[rows])
-        self._reader = self._attention.over(self._memory)
         self._state = self._state.of_sentences(rows)
         self.sentences, self.words = self.sentences[rows], self.words[rows]
         return rows

@@ -66,7 +66,7 @@ FAST = [
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(1, 5), st.integers(0, 2))
 def test_values_and_gradients_are_autograds(architecture: Architecture, lengths: list[int], steps: int, extra: int):
     built = decoder(architecture)
-    assert built.has_fast_loop
+    assert built.is_written_out
     words = torch.randint(11, (len(lengths), steps))
     memory = memory_of(lengths, extra)
     ours, plain = (values_and_gradients(built, words, memory, fast) for fast in (True, False))
@@ -190,11 +190,11 @@ class _Shifted(AdditiveAttention):
 
 
 def test_what_has_no_written_backward_pass_goes_the_plain_way():
-    fast = {architecture for architecture in decoders() if architecture.build().decoder.has_fast_loop}
+    fast = {architecture for architecture in decoders() if architecture.build().decoder.is_written_out}
     assert all(architecture.layers == 1 and architecture.attention in SCORERS for architecture in fast)
     assert {(a.query, a.input_feeding) for a in fast} == {("previous", False), ("current", True)}
     assert all(a.readout == "attentional" for a in fast if a.input_feeding)
-    assert not Architecture(_Shifted).build().decoder.has_fast_loop
+    assert not Architecture(_Shifted).build().decoder.is_written_out
     built = Architecture(AdditiveAttention).build().decoder
-    assert built.has_fast_loop
+    assert built.is_written_out
     assert built.fast

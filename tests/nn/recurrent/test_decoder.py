@@ -17,7 +17,7 @@ from lookback.nn import (
 )
 from lookback.nn.recurrent.recurrence import CELLS
 from support.plain import Array, array, cell_step, gru_step, lstm_step, softmax
-from support.toy import ATTENTIONS, Architecture, decoders, source_batch, target_batch
+from support.toy import ATTENTIONS, Architecture, build_attention, decoders, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]
 TARGETS = [[5, 9, 4], [6, 6, 7, 10, 4], []]
@@ -186,11 +186,10 @@ def test_a_context_that_does_not_enter_the_readout_or_the_step_has_no_weights_th
 
 def step_by_step(model: Seq2Seq, words: torch.Tensor, memory: Memory) -> tuple[torch.Tensor, torch.Tensor]:
     """What ``unroll`` gives, from ``step`` alone."""
-    reader = model.decoder.attention.over(memory)
     state = model.decoder.start(memory)
     vectors, weights = [], []
     for i in range(words.shape[1]):
-        state, vector, looked = model.decoder.step(state, words[:, i : i + 1], reader)
+        state, vector, looked = model.decoder.step(state, words[:, i : i + 1])
         vectors.append(vector)
         weights.append(looked)
     return torch.cat(vectors, dim=1), torch.cat(weights, dim=1)
@@ -264,15 +263,14 @@ def test_nothing_waits_in_a_loop_where_the_recurrence_sees_no_context():
 def test_hypotheses_of_a_beam_step_as_they_would_alone(attention: type, feeding: bool):
     model = Architecture(attention, query="current" if feeding else "previous", input_feeding=feeding).build()
     memory = model.encoder(*source_batch(SOURCES))
-    reader = model.decoder.attention.over(memory)
     state = model.decoder.start(memory).reorder(torch.zeros(3, 2, dtype=torch.long))
     words = torch.tensor([[4, 5], [6, 7], [8, 9]])
     for _ in range(2):
-        state, vectors, weights = model.decoder.step(state, words, reader)
+        state, vectors, weights = model.decoder.step(state, words)
     for k in range(2):
         alone = model.decoder.start(memory)
         for _ in range(2):
-            alone, vector, looked = model.decoder.step(alone, words[:, k : k + 1], reader)
+            alone, vector, looked = model.decoder.step(alone, words[:, k : k + 1])
         torch.testing.assert_close(state.recurrent[:, k], alone.recurrent[:, 0], rtol=0, atol=1e-12)
         torch.testing.assert_close(vectors[:, k], vector[:, 0], rtol=0, atol=1e-12)
         torch.testing.assert_close(weights[:, k], looked[:, 0], rtol=0, atol=1e-12)
@@ -280,10 +278,27 @@ def test_hypotheses_of_a_beam_step_as_they_would_alone(attention: type, feeding:
 
 def test_reorder_takes_hypotheses_of_their_own_sentence():
     recurrent = torch.arange(2 * 3).view(2, 3, 1, 1).double()
-    state = DecoderState(recurrent, feed=-recurrent.squeeze(3))
+    looked_at = torch.arange(2 * 3 * 5).view(2, 3, 5)
+    memory = Memory(torch.zeros(2, 5, 6), torch.ones(2, 5, dtype=torch.bool), torch.zeros(2, 2, 3))
+    reader = FixedContext(8, 6).over(memory)
+    state = DecoderState(recurrent, -recurrent.squeeze(3), (looked_at,), reader)
     reordered = state.reorder(torch.tensor([[2, 0, 0, 1], [1, 1, 2, 0]]))
     assert reordered.recurrent.flatten(1).tolist() == [[2, 0, 0, 1], [4, 4, 5, 3]]
     assert reordered.feed.flatten(1).tolist() == [[-2, 0, 0, -1], [-4, -4, -5, -3]]
+    assert reordered.attention[0][..., 0].tolist() == [[10, 0, 0, 5], [20, 20, 25, 15]]
+    rest = state.of_sentences(torch.tensor([1]))
+    assert rest.recurrent.flatten().tolist() == [3, 4, 5]
+    assert rest.attention[0][..., 0].tolist() == [[15, 20, 25]]
+    assert len(rest.reader.memory.states) == 1
+
+
+@pytest.mark.parametrize("kind", ATTENTIONS.values())
+def test_an_attention_says_which_state_its_paper_looks_with(kind: type):
+    expected = "current" if kind in (DotAttention, GeneralAttention) else "previous"
+    attention = build_attention(kind, 6, 6)
+    decoder = RecurrentDecoder(11, attention, 3, embedding_size=4, hidden_size=6, readout_size=4)
+    assert decoder.query == expected
+    assert RecurrentDecoder(11, attention, 3, 4, 6, 4, query="previous").query == "previous"
 
 
 def test_tied_embeddings_are_one_parameter():
@@ -301,7 +316,10 @@ def test_tied_embeddings_are_one_parameter():
             r"context_to=\['init', 'gates'\]: expected one or more of init, step, readout",
         ),
         ({"context_to": []}, r"context_to=\[\]: expected one or more of init, step, readout"),
-        ({"context_to": ["init"]}, r"context_to=\['init'\] with query='previous'.*add readout, or step"),
+        (
+            {"context_to": ["init"], "query": "previous"},
+            r"context_to=\['init'\] with query='previous'.*add readout, or step",
+        ),
         ({"context_to": ["init", "step"], "query": "current"}, r"context_to=.* with query='current'.*add readout$"),
         ({"query": "next"}, "query='next': expected one of previous, current"),
         ({"readout": "mlp"}, "readout='mlp': expected one of maxout, attentional, linear"),
@@ -310,7 +328,7 @@ def test_tied_embeddings_are_one_parameter():
         ({"embedding_size": 0}, "embedding_size=0: expected 1 or more"),
         ({"readout_size": 0}, "readout_size=0: expected 1 or more"),
         ({"dropout": -0.1}, r"dropout=-0\.1: expected 0 up to 1"),
-        ({"input_feeding": True}, "input_feeding=True needs query='current'"),
+        ({"input_feeding": True, "query": "previous"}, "input_feeding=True needs query='current'"),
         ({"tie_embeddings": True}, "readout_size=6 and embedding_size=4"),
         ({"hidden_size": 9}, "hidden_size=9: the attention expects queries of size 8"),
     ],

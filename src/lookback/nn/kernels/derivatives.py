@@ -1,7 +1,7 @@
 """One step of a decoder, and what it passes back: a cell's update, and a look at the source.
 
-Derivatives are written out for ``lookback.nn.kernels.unroll``, which keeps of a step what they need and no more. For a loss L
-and d(·) = ∂L/∂(·):
+Derivatives are written out for ``lookback.nn.kernels.unroll``, which keeps of a step what they need and no more. For a
+loss L and d(·) = ∂L/∂(·):
 
     context   c = Σ_j α_j h_j            dα_j = h_j · dc + d'α_j         dh_j += α_j dc
     softmax   α = softmax(e)             de_j = α_j (dα_j − Σ_k α_k dα_k),  so that Σ_j de_j = 0
@@ -40,7 +40,7 @@ class Gru:
     def backward(
         d_after: Tensor, gates: Tensor, recurrent: Tensor, before: Tensor, after: Tensor, out: tuple[Tensor, Tensor]
     ) -> Tensor:
-        """What ``before`` gets other than through ``recurrent``; ``out``: what the gates' two parts get."""
+        """The gradient of ``before`` but for its part through ``recurrent``; those of the gates go to ``out``."""
         size = before.shape[1]
         reset, update, candidate = gates.split(size, dim=1)
         d_gates, d_recurrent = out
@@ -62,34 +62,34 @@ class Lstm:
     def forward(gates: Tensor, recurrent: Tensor, before: Tensor, out: Tensor) -> None:
         """``gates``, the input's part of them, become i, f, g, o; ``recurrent`` is U h."""
         size = before.shape[1] // 2
-        enter, forget, new, leave = gates.add_(recurrent).split(size, dim=1)
+        input_gate, forget_gate, candidate, output_gate = gates.add_(recurrent).split(size, dim=1)
         gates[:, : 2 * size].sigmoid_()
-        new.tanh_()
-        leave.sigmoid_()
+        candidate.tanh_()
+        output_gate.sigmoid_()
         cell = out[:, size:]
-        torch.mul(forget, before[:, size:], out=cell)
-        cell.addcmul_(enter, new)
-        torch.mul(leave, cell.tanh(), out=out[:, :size])
+        torch.mul(forget_gate, before[:, size:], out=cell)
+        cell.addcmul_(input_gate, candidate)
+        torch.mul(output_gate, cell.tanh(), out=out[:, :size])
 
     @staticmethod
     def backward(
         d_after: Tensor, gates: Tensor, recurrent: Tensor, before: Tensor, after: Tensor, out: tuple[Tensor, Tensor]
     ) -> Tensor:
-        """What ``before`` gets other than through ``recurrent``; ``out``: what the gates' two parts get."""
+        """The gradient of ``before`` but for its part through ``recurrent``; those of the gates go to ``out``."""
         size = before.shape[1] // 2
-        enter, forget, new, leave = gates.split(size, dim=1)
+        input_gate, forget_gate, candidate, output_gate = gates.split(size, dim=1)
         d_gates, d_recurrent = out
         shown = after[:, size:].tanh()
-        d_shown = d_after[:, :size] * leave
+        d_shown = d_after[:, :size] * output_gate
         d_cell = d_after[:, size:] + tanh_backward(d_shown, shown)
-        torch.mul(d_cell, new, out=d_gates[:, :size])
+        torch.mul(d_cell, candidate, out=d_gates[:, :size])
         torch.mul(d_cell, before[:, size:], out=d_gates[:, size : 2 * size])
         d_gates[:, : 2 * size] = sigmoid_backward(d_gates[:, : 2 * size], gates[:, : 2 * size])
-        d_gates[:, 2 * size : 3 * size] = tanh_backward(d_cell * enter, new)
-        d_gates[:, 3 * size :] = sigmoid_backward(d_after[:, :size] * shown, leave)
+        d_gates[:, 2 * size : 3 * size] = tanh_backward(d_cell * input_gate, candidate)
+        d_gates[:, 3 * size :] = sigmoid_backward(d_after[:, :size] * shown, output_gate)
         d_recurrent.copy_(d_gates)
         d_before = torch.zeros_like(d_after)
-        torch.mul(d_cell, forget, out=d_before[:, size:])
+        torch.mul(d_cell, forget_gate, out=d_before[:, size:])
         return d_before
 
 
@@ -169,19 +169,19 @@ def look_at(
     energies: Energies,
     query: Float[Tensor, "batch key"],
     states: Float[Tensor, "batch source memory"],
-    hidden: Bool[Tensor, "batch source"],
+    padding: Bool[Tensor, "batch source"],
     out: tuple[Float[Tensor, "batch memory"], Float[Tensor, "batch source"]],
 ) -> None:
-    """A step's context and weights; ``hidden`` is True on padding. The softmax is in float32 at least."""
+    """A step's context and weights; ``padding`` is True on padding. The softmax is in float32 at least."""
     context, weights = out
     found = energies(query)
     wide = torch.promote_types(found.dtype, torch.float32)
-    weights.copy_(torch.softmax(found.masked_fill_(hidden, -math.inf), dim=1, dtype=wide))
+    weights.copy_(torch.softmax(found.masked_fill_(padding, -math.inf), dim=1, dtype=wide))
     torch.bmm(weights.unsqueeze(1), states, out=context.unsqueeze(1))
 
 
 class LookBackward:
-    """What all steps' looks pass back."""
+    """The backward pass of the looks of all steps."""
 
     def __init__(
         self,

@@ -9,7 +9,8 @@ the loop does only what waits for the previous step, and
 - the additive energies' tanh, which is B·S·A values a step, is computed again in the backward pass in one buffer, not
   kept. Memory grows with T·(B·H + B·S) instead of T·B·S·A.
 
-What one step passes back is in ``lookback.nn.kernels.derivatives``. All is time first inside: (T, B, ·), a step is one block.
+What one step passes back is in ``lookback.nn.kernels.derivatives``. All is time first inside, (T, B, ·): a step is one
+block.
 """
 
 from dataclasses import dataclass
@@ -65,20 +66,20 @@ def update_then_attend(
     readout_weight: Float[Tensor, "readout hidden"],
     readout_bias: Float[Tensor, "readout"],
     context_weight: Float[Tensor, "readout memory"],
-    kept: Float[Tensor, "batch time readout"] | None,
+    scale: Float[Tensor, "batch time readout"] | None,
 ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
     """Vectors f_1 … f_T and weights α of  h_t = cell(x_t + W f_{t-1}, h_{t-1}),  c_t = look(h_t),
     f_t = m_t ∘ tanh(R h_t + C c_t + b), with f_0 = 0  (Luong et al. 2015, eq. 5 and § 3.3).
 
-    kept: m, dropout's scaled mask; None keeps all.
+    scale: m, dropout's scaled mask; None drops nothing.
     """
     weight = torch.cat([loop.recurrent_weight, readout_weight])
     bias = torch.cat([loop.recurrent_bias, readout_bias])
     if loop.query_weight is not None:
         weight = torch.cat([weight, loop.query_weight])
         bias = torch.cat([bias, bias.new_zeros(len(loop.query_weight))])
-    kept = None if kept is None else kept.transpose(0, 1)
-    vectors, weights = _run(_UpdateThenAttend, loop, weight, bias, context_weight, feed_weight, kept)
+    scale = None if scale is None else scale.transpose(0, 1)
+    vectors, weights = _run(_UpdateThenAttend, loop, weight, bias, context_weight, feed_weight, scale)
     return vectors, weights
 
 
@@ -193,7 +194,7 @@ class _UpdateThenAttend(Function):
         bias: Tensor,
         context_weight: Tensor,
         feed_weight: Tensor,
-        kept: Tensor | None,
+        scale: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         steps, batch, width = gates.shape
         size, energies = weight.shape[1], energies_of(keys, energy_weight)
@@ -206,7 +207,7 @@ class _UpdateThenAttend(Function):
         contexts = gates.new_empty(steps, batch, states.shape[2])
         weights = gates.new_empty(steps, batch, states.shape[1])
         vectors = gates.new_empty(steps, batch, len(context_weight))
-        fed = vectors if kept is None else torch.empty_like(vectors)
+        fed = vectors if scale is None else torch.empty_like(vectors)
         recurrent[0] = start
         columns, context_columns, feed_columns = map(_transposed, (weight, context_weight, feed_weight))
         torch.addmm(bias, start[:, :size], columns, out=products[0])
@@ -221,11 +222,11 @@ class _UpdateThenAttend(Function):
             query = product[:, asks] if energies.projected else hidden
             look_at(energies, query, states, padding, out=(contexts[t], weights[t]))
             torch.addmm(product[:, reads], contexts[t], context_columns, out=vectors[t]).tanh_()
-            if kept is not None:
-                torch.mul(vectors[t], kept[t], out=fed[t])
+            if scale is not None:
+                torch.mul(vectors[t], scale[t], out=fed[t])
         ctx.cell = cell
         ctx.save_for_backward(
-            *(states, keys, weight, feed_weight, context_weight, energy_weight, kept),
+            *(states, keys, weight, feed_weight, context_weight, energy_weight, scale),
             *(recurrent, products, activations, contexts, weights, vectors, fed),
         )
         ctx.set_materialize_grads(False)
@@ -234,7 +235,7 @@ class _UpdateThenAttend(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_fed: Tensor | None, d_weights: Tensor | None) -> Any:
-        states, keys, weight, feed_weight, context_weight, energy_weight, kept, *values = ctx.saved_tensors
+        states, keys, weight, feed_weight, context_weight, energy_weight, scale, *values = ctx.saved_tensors
         recurrent, products, activations, contexts, weights, vectors, fed = values
         steps, _, width = activations.shape
         size, energies = weight.shape[1], energies_of(keys, energy_weight)
@@ -250,8 +251,8 @@ class _UpdateThenAttend(Function):
             d_vector = torch.zeros_like(vectors[t]) if d_fed is None else d_fed[t]
             if t + 1 < steps:
                 d_vector = torch.addmm(d_vector, d_gates[t + 1], feed_weight)
-            if kept is not None:
-                d_vector = d_vector * kept[t]
+            if scale is not None:
+                d_vector = d_vector * scale[t]
             d_product[:, reads] = tanh_backward(d_vector, vectors[t])
             torch.mm(d_product[:, reads], context_weight, out=look.d_contexts[t])
             d_query = look.backward(t, product[:, asks] if energies.projected else hidden)

@@ -1,12 +1,11 @@
 """The decoder: from a Memory and the words so far to the vector that predicts the next word.
 
-One recurrence (``_recur``) decides in which order the decoder looks and moves; ``step`` uses it one word at a time in
-search, ``unroll`` for a whole known target in training. All tensors carry an axis ``n`` after the batch: the hypotheses
-of a beam in search, one in training.
+Its order (``lookback.nn.recurrent.orders``) says whether it looks and then moves, or moves and then looks. ``step``
+takes one word at a time, in search; ``unroll`` a whole known target, in training. All tensors of a step carry an axis
+``n`` after the batch: the hypotheses of a beam in search, one in training.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -15,43 +14,22 @@ from torch import Tensor, nn
 
 from lookback.common.checks import check_dropout, check_sizes, check_switches
 from lookback.common.special_tokens import PAD
-from lookback.nn.attention.attention import AdditiveAttention, Attention, DotAttention, GeneralAttention, Reader
-from lookback.nn.kernels.unroll import Loop, attend_then_update, update_then_attend
+from lookback.nn.attention import Attention, Reader
+from lookback.nn.kernels.unroll import Loop
 from lookback.nn.memory import Memory
-from lookback.nn.recurrent.readout import READOUTS, AttentionalReadout
+from lookback.nn.recurrent.orders import ORDERS
+from lookback.nn.recurrent.readout import READOUTS
 from lookback.nn.recurrent.recurrence import Recurrence
+from lookback.nn.recurrent.state import DecoderState
 
-QUERIES = ("previous", "current")
 ENTRIES = ("init", "step", "readout")
-
-
-@dataclass(frozen=True)
-class DecoderState:
-    """All that a decoder remembers between two steps; the one thing to reorder when a search reorders hypotheses."""
-
-    recurrent: Float[Tensor, "batch n layers state"]
-    feed: Float[Tensor, "batch n readout"] | None
-
-    def reorder(self, index: Int[Tensor, "batch m"]) -> "DecoderState":
-        """The state of hypotheses ``index[b]`` of each sentence."""
-        n = self.recurrent.shape[1]
-        rows = (index + n * torch.arange(len(index), device=index.device).unsqueeze(1)).flatten()
-
-        def taken(values: Tensor) -> Tensor:
-            return values.flatten(0, 1).index_select(0, rows).unflatten(0, index.shape)
-
-        return DecoderState(taken(self.recurrent), None if self.feed is None else taken(self.feed))
-
-    def of_sentences(self, rows: Int[Tensor, "some"]) -> "DecoderState":
-        """The state of some of the sentences, all of their hypotheses."""
-        return DecoderState(self.recurrent[rows], None if self.feed is None else self.feed[rows])
 
 
 class RecurrentDecoder(nn.Module):
     """A recurrent language model of the target that may look back at the source.
 
-    query: ``previous``: attend with s_{i-1}, then update, s_i = RNN(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015);
-        ``current``: update, then attend with h_t (Luong et al. 2015). The readout reads the querying state too.
+    query: ``previous``: look with s_{i-1}, then move (`LookThenMove`); ``current``: move, then look with s_i
+        (`MoveThenLook`). None: as the attention's own paper has it. The readout reads the querying state too.
     input_feeding: the last readout vector is an input of the recurrence (Luong et al. 2015, § 3.3); needs
         ``query=current``.
     context_to: where the source enters (Britz et al. 2017, § 4.6): ``init``: s_0 = tanh(W_s h), h the encoder's final
@@ -61,10 +39,10 @@ class RecurrentDecoder(nn.Module):
     readout: ``maxout``, ``attentional`` or ``linear``, of ``readout_size``.
     tie_embeddings: the vocabulary projection is the target embedding; needs ``readout_size == embedding_size``.
     residual: layer l > 1 adds its input to its output.
-    fast: where there is one (see ``has_fast_loop``), training takes the loop whose backward pass is written out
-        (``lookback.nn.kernels.unroll``) instead of autograd's: the same equations, up to rounding, sooner and in less memory.
-        Dropout acts at the same places. With ``input_feeding`` its masks are drawn at once and not step by step, so
-        they are other masks: such a training differs from a plain one as trainings of two seeds do.
+    fast: where there is one (see ``is_written_out``), training takes the loop whose backward pass is written out
+        (``lookback.nn.kernels.unroll``) instead of autograd's: the same equations, up to rounding, sooner and in less
+        memory. Dropout acts at the same places. With ``input_feeding`` its masks are drawn at once and not step by
+        step, so they are other masks: such a training differs from a plain one as trainings of two seeds do.
     """
 
     def __init__(
@@ -77,7 +55,7 @@ class RecurrentDecoder(nn.Module):
         readout_size: int,
         cell: str = "gru",
         layers: int = 1,
-        query: str = "previous",
+        query: str | None = None,
         input_feeding: bool = False,
         context_to: Sequence[str] = ENTRIES,
         readout: str = "maxout",
@@ -90,8 +68,9 @@ class RecurrentDecoder(nn.Module):
         unknown = [entry for entry in context_to if entry not in ENTRIES]
         if unknown or not context_to:
             raise ValueError(f"context_to={list(context_to)}: expected one or more of {', '.join(ENTRIES)}")
-        if query not in QUERIES:
-            raise ValueError(f"query={query!r}: expected one of {', '.join(QUERIES)}")
+        query = attention.default_query if query is None else query
+        if query not in ORDERS:
+            raise ValueError(f"query={query!r}: expected one of {', '.join(ORDERS)}, or null for the attention's own")
         if readout not in READOUTS:
             raise ValueError(f"readout={readout!r}: expected one of {', '.join(READOUTS)}")
         check_sizes({"embedding_size": embedding_size, "readout_size": readout_size, "layers": layers})
@@ -110,6 +89,7 @@ class RecurrentDecoder(nn.Module):
             raise ValueError(f"hidden_size={hidden_size}: the attention expects queries of size {attention.query_size}")
         self.attention = attention
         self.query = query
+        self.order = ORDERS[query]()
         self.input_feeding = input_feeding
         self.context_to = tuple(context_to)
         self.residual = residual
@@ -124,7 +104,7 @@ class RecurrentDecoder(nn.Module):
                 f"context_to={list(context_to)} with query={query!r}: nothing would read what the attention finds; "
                 "add readout" + (", or step" if query == "previous" else "")
             )
-        self.needs_loop = self.context_enters_step or input_feeding
+        self.needs_loop = self.context_enters_step or input_feeding or attention.remembers
 
         self.embedding = nn.Embedding(vocabulary_size, embedding_size, padding_idx=PAD)
         extra_size = readout_size if input_feeding else 0
@@ -146,31 +126,25 @@ class RecurrentDecoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     @property
-    def has_fast_loop(self) -> bool:
-        """One layer, an attention of the three published scorers, and with input feeding the attentional readout."""
+    def is_written_out(self) -> bool:
+        """Whether there is a backward pass written out: for one layer, where attention and order have one."""
         return (
             self.needs_loop
             and len(self.layers) == 1
-            # a subclass may look in another way
-            and type(self.attention) in (AdditiveAttention, GeneralAttention, DotAttention)
-            and (not self.input_feeding or isinstance(self.readout, AttentionalReadout))
+            and not self.attention.remembers
+            and self.attention.scorer() is not None
+            and self.order.is_written_out(self)
         )
 
     def start(self, memory: Memory) -> DecoderState:
         """The state before the first word, n = 1."""
-        batch, (layers, size) = len(memory.states), (len(self.layers), self.layers[0].state_size)
-        if self.initial is None:
-            recurrent = memory.states.new_zeros(batch, 1, layers, size)
-        else:
-            recurrent = torch.tanh(self.initial(memory.final[:, -1])).view(batch, 1, layers, size)
-        feed = memory.states.new_zeros(batch, 1, self.vocabulary.in_features) if self.input_feeding else None
-        return DecoderState(recurrent, feed)
+        return self._start(memory, self.attention.over(memory))
 
     def step(
-        self, state: DecoderState, words: Int[Tensor, "batch n"], reader: Reader
+        self, state: DecoderState, words: Int[Tensor, "batch n"]
     ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
         """Read one word a hypothesis: the next state, the vector that predicts the next word, and the weights α."""
-        return self.step_from(state, *self.of_words(words), reader)
+        return self.step_from(state, *self.of_words(words))
 
     def of_words(
         self, words: Int[Tensor, "*batch"]
@@ -184,13 +158,13 @@ class RecurrentDecoder(nn.Module):
         state: DecoderState,
         word_gates: Float[Tensor, "batch n gates"],
         of_word: Float[Tensor, "batch n width"] | None,
-        reader: Reader,
     ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
         """``step``, from what ``of_words`` gives."""
-        gates = self._with_fixed_context(word_gates, reader)
-        recurrent, query, context, weights = self._recur(state, gates, reader)
-        vector = self.dropout(self.readout.combine(query, of_word, context))
-        return DecoderState(recurrent, vector if self.input_feeding else None), vector, weights
+        gates = self._with_fixed_context(word_gates, state.reader)
+        recurrent, query, look = self.order.step(self, state, gates)
+        vector = self.dropout(self.readout.combine(query, of_word, look.context))
+        after = DecoderState(recurrent, vector if self.input_feeding else None, look.state, state.reader)
+        return after, vector, look.weights
 
     def unroll(
         self, words: Int[Tensor, "batch time"], memory: Memory
@@ -200,33 +174,16 @@ class RecurrentDecoder(nn.Module):
         What does not wait for the previous step is computed for all steps at once: keys, the words' part of the gates,
         the readout; and, where the recurrence sees no context that looks back, the recurrence and the attention too.
         """
-        if self.fast and self.has_fast_loop:
-            return self._unroll_fast(words, memory)
+        if self.fast and self.is_written_out:
+            return self._unroll_written_out(words, memory)
         reader = self.attention.over(memory)
-        state = self.start(memory)
+        state = self._start(memory, reader)
         embedded = self.dropout(self.embedding(words))
-        if not self.needs_loop:
-            query = self._queries_at_once(embedded, state, reader)
-            context, weights = reader(query)
-            return self.dropout(self.readout(query, embedded, context)), weights
-
-        # unbind, not indexing: its backward is one stack, where each index would add into a tensor of the full size
-        word_gates = self._word_gates(embedded, reader).unsqueeze(2).unbind(1)
-        embedded_words = embedded.unsqueeze(2).unbind(1)
-        queries, contexts, looked, vectors = [], [], [], []
-        for gates, word in zip(word_gates, embedded_words, strict=True):
-            recurrent, query, context, weights = self._recur(state, gates, reader)
-            vector = self.dropout(self.readout(query, word, context)) if self.input_feeding else None
-            state = DecoderState(recurrent, vector)
-            queries.append(query)
-            contexts.append(context)
-            looked.append(weights)
-            if vector is not None:
-                vectors.append(vector)
-        if self.input_feeding:
-            return torch.cat(vectors, dim=1), torch.cat(looked, dim=1)
-        query, context = torch.cat(queries, dim=1), torch.cat(contexts, dim=1)
-        return self.dropout(self.readout(query, embedded, context)), torch.cat(looked, dim=1)
+        if self.needs_loop:
+            return self._unroll_step_by_step(embedded, state)
+        query = self._queries_at_once(embedded, state)
+        look = reader.read(query, state.attention)
+        return self.dropout(self.readout(query, embedded, look.context)), look.weights
 
     def logits(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
         """Scores of the next word, before the softmax."""
@@ -237,26 +194,10 @@ class RecurrentDecoder(nn.Module):
         logits = self.logits(vectors)
         return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
-    def _recur(
-        self, state: DecoderState, gates: Float[Tensor, "batch n gates"], reader: Reader
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """One step of the recurrence: the new recurrent state, the query, its context and its weights."""
-        if self.query == "previous":
-            query = self._output(state.recurrent)
-            context, weights = reader(query)
-            if self.context_enters_step:
-                gates = gates + self.layers[0].gates(context, first=self.embedding_size, bias=False)
-            return self._advance(state.recurrent, gates), query, context, weights
-        if state.feed is not None:
-            first = self.layers[0].network.input_size - state.feed.shape[-1]
-            gates = gates + self.layers[0].gates(state.feed, first=first, bias=False)
-        recurrent = self._advance(state.recurrent, gates)
-        query = self._output(recurrent)
-        return recurrent, query, *reader(query)
-
-    def _advance(
+    def advance(
         self, recurrent: Float[Tensor, "batch n layers state"], gates: Float[Tensor, "batch n gates"]
     ) -> Float[Tensor, "batch n layers state"]:
+        """The recurrent state after a step whose input adds ``gates`` to the first layer's."""
         states = []
         output = None
         for layer, state in zip(self.layers, recurrent.unbind(2), strict=True):
@@ -268,59 +209,77 @@ class RecurrentDecoder(nn.Module):
             states.append(state)
         return torch.stack(states, dim=2)
 
-    def _output(self, recurrent: Float[Tensor, "batch n layers state"]) -> Float[Tensor, "batch n hidden"]:
+    def output(self, recurrent: Float[Tensor, "batch n layers state"]) -> Float[Tensor, "batch n hidden"]:
         """The top layer's output: its h, or the sum over layers where each adds its input to its output."""
         hidden = self.layers[-1].hidden(recurrent)
         return hidden.sum(2) if self.residual else hidden[:, :, -1]
 
-    def _word_gates(self, embedded: Tensor, reader: Reader) -> Tensor:
-        """What is known of the first layer's gates before any step: the word's part, and a fixed context's."""
-        return self._with_fixed_context(self.layers[0].gates(embedded), reader)
+    def _start(self, memory: Memory, reader: Reader) -> DecoderState:
+        batch, (layers, size) = len(memory.states), (len(self.layers), self.layers[0].state_size)
+        if self.initial is None:
+            recurrent = memory.states.new_zeros(batch, 1, layers, size)
+        else:
+            recurrent = torch.tanh(self.initial(memory.final[:, -1])).view(batch, 1, layers, size)
+        feed = memory.states.new_zeros(batch, 1, self.vocabulary.in_features) if self.input_feeding else None
+        return DecoderState(recurrent, feed, reader.start(), reader)
 
     def _with_fixed_context(self, gates: Float[Tensor, "batch n gates"], reader: Reader) -> Tensor:
+        """What is known of the first layer's gates before a step: the word's part, and a fixed context's."""
         if not self.fixed_enters_step:
             return gates
-        fixed, _ = reader(gates[:, :1])
+        fixed = reader.read(gates[:, :1], ()).context
         return gates + self.layers[0].gates(fixed, first=self.embedding_size, bias=False)
 
-    def _unroll_fast(
-        self, words: Int[Tensor, "batch time"], memory: Memory
-    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
-        attention, layer = self.attention, self.layers[0]
-        embedded = self.dropout(self.embedding(words))
-        input_weight, recurrent_weight, _, recurrent_bias = layer.network.all_weights[0]
-        scorer = attention if isinstance(attention, AdditiveAttention) else None
-        loop = Loop(
-            layer.cell,
-            layer.gates(embedded),
-            self.start(memory).recurrent[:, 0, 0],
-            memory,
-            attention.keys(memory.states),
-            recurrent_weight,
-            recurrent_bias,
-            None if scorer is None else scorer.from_query.weight,
-            None if scorer is None else scorer.energy.weight[0],
-        )
-        entering = input_weight[:, self.embedding_size :]
-        if not self.input_feeding:
-            query, context, weights = attend_then_update(loop, entering)
-            return self.dropout(self.readout(query, embedded, context)), weights
-        from_query, from_context = self.readout.from_query, cast(nn.Linear, self.readout.from_context)
-        kept = None
-        if self.training and self.dropout.p > 0:
-            kept = self.dropout(embedded.new_ones(*words.shape, len(from_query.weight)))
-        return update_then_attend(loop, entering, from_query.weight, from_query.bias, from_context.weight, kept)
+    def _unroll_step_by_step(
+        self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState
+    ) -> tuple[Tensor, Tensor]:
+        gates_of_words = self._with_fixed_context(self.layers[0].gates(embedded), state.reader)
+        # unbind, not indexing: its backward is one stack, where each index would add into a tensor of the full size
+        steps = zip(gates_of_words.unsqueeze(2).unbind(1), embedded.unsqueeze(2).unbind(1), strict=True)
+        queries, contexts, weights, vectors = [], [], [], []
+        for gates, word in steps:
+            recurrent, query, look = self.order.step(self, state, gates)
+            vector = self.dropout(self.readout(query, word, look.context)) if self.input_feeding else None
+            state = DecoderState(recurrent, vector, look.state, state.reader)
+            queries.append(query)
+            contexts.append(look.context)
+            weights.append(look.weights)
+            if vector is not None:
+                vectors.append(vector)
+        if self.input_feeding:
+            return torch.cat(vectors, dim=1), torch.cat(weights, dim=1)
+        query, context = torch.cat(queries, dim=1), torch.cat(contexts, dim=1)
+        return self.dropout(self.readout(query, embedded, context)), torch.cat(weights, dim=1)
 
     def _queries_at_once(
-        self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState, reader: Reader
+        self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState
     ) -> Float[Tensor, "batch time hidden"]:
         """All queries, where no step of the recurrence waits for a context."""
         outputs = embedded
         if self.fixed_enters_step:
-            outputs = torch.cat([embedded, reader(embedded)[0]], dim=-1)
+            outputs = torch.cat([embedded, state.reader.read(embedded, ()).context], dim=-1)
         for depth, (layer, start) in enumerate(zip(self.layers, state.recurrent.squeeze(1).unbind(1), strict=True)):
             hidden = layer.unroll(self.dropout(outputs) if depth > 0 else outputs, start)
             outputs = hidden + outputs if self.residual and depth > 0 else hidden
-        if self.query == "current":
-            return outputs
-        return torch.cat([self._output(state.recurrent), outputs[:, :-1]], dim=1)
+        return self.order.queries(self.output(state.recurrent), outputs)
+
+    def _unroll_written_out(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        layer, scorer = self.layers[0], self.attention.scorer()
+        assert scorer is not None
+        embedded = self.dropout(self.embedding(words))
+        input_weight, recurrent_weight, _, recurrent_bias = layer.network.all_weights[0]
+        reader = self.attention.over(memory)
+        loop = Loop(
+            layer.cell,
+            layer.gates(embedded),
+            self._start(memory, reader).recurrent[:, 0, 0],
+            memory,
+            reader.keys,
+            recurrent_weight,
+            recurrent_bias,
+            scorer.query_weight,
+            scorer.energy_weight,
+        )
+        return self.order.unroll_written_out(self, loop, input_weight[:, self.embedding_size :], embedded)

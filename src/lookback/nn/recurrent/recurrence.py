@@ -66,8 +66,10 @@ class Recurrence(nn.Module):
             # under autocast the first state may still be float32, where the gates are not
             return torch.lerp(candidate, h.to(candidate.dtype), update)
         # i, f, o = σ(·);  g = tanh(·);  c' = f ∘ c + i ∘ g;  h' = o ∘ tanh(c')
-        enter, forget, new, leave = (gates + recurrent).chunk(4, dim=-1)
+        input_gate, forget_gate, candidate, output_gate = (gates + recurrent).chunk(4, dim=-1)
         cell = torch.addcmul(
-            torch.sigmoid(forget) * state[..., self.hidden_size :], torch.sigmoid(enter), torch.tanh(new)
+            torch.sigmoid(forget_gate) * state[..., self.hidden_size :],
+            torch.sigmoid(input_gate),
+            torch.tanh(candidate),
         )
-        return torch.cat([torch.sigmoid(leave) * torch.tanh(cell), cell], dim=-1)
+        return torch.cat([torch.sigmoid(output_gate) * torch.tanh(cell), cell], dim=-1)

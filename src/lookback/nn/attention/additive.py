@@ -1,0 +1,42 @@
+"""Additive energies: query and key are added, and a small network scores the sum."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lookback.common.checks import check_sizes
+from lookback.nn.attention.attention import Attention, Scorer
+
+
+class AdditiveAttention(Attention):
+    """e_ij = vᵀ tanh(W s_{i-1} + U h_j)  (Bahdanau et al. 2015, App. A.1.2).
+
+    With the current state it is Luong et al.'s ``concat`` (2015, eq. 8).
+    """
+
+    default_query = "previous"
+
+    def __init__(self, query_size: int, memory_size: int, attention_size: int) -> None:
+        super().__init__(query_size, memory_size)
+        check_sizes({"attention_size": attention_size})
+        self.from_query = nn.Linear(query_size, attention_size, bias=False)
+        self.from_memory = nn.Linear(memory_size, attention_size, bias=False)
+        self.energy = nn.Linear(attention_size, 1, bias=False)
+
+    def keys(self, states: Float[Tensor, "batch source memory"]) -> Float[Tensor, "batch source key"]:
+        return self.from_memory(states)
+
+    def energies(
+        self, query: Float[Tensor, "batch n query"], keys: Float[Tensor, "batch source key"]
+    ) -> Float[Tensor, "batch n source"]:
+        # in place: by far the largest tensor of a step, and no gradient needs the sum itself
+        return (self.from_query(query).unsqueeze(2) + keys.unsqueeze(1)).tanh_() @ self.energy.weight[0]
+
+    def scorer(self) -> Scorer | None:
+        # a subclass may look in another way
+        return Scorer(self.from_query.weight, self.energy.weight[0]) if type(self) is AdditiveAttention else None
+
+    def draw(self, deviation: float) -> None:
+        """W and U of this deviation, v = 0: even over the source at first (Bahdanau et al. 2015, App. B.1)."""
+        nn.init.normal_(self.from_query.weight, std=deviation)
+        nn.init.normal_(self.from_memory.weight, std=deviation)
+        nn.init.zeros_(self.energy.weight)

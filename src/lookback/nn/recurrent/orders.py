@@ -1,0 +1,106 @@
+"""In which order a decoder looks and moves: as Bahdanau et al. 2015 have it, or as Luong et al. 2015.
+
+Each order says what one step is, which states look where all steps are taken at once, and how the loop is unrolled
+whose backward pass is written out (``lookback.nn.kernels.unroll``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lookback.nn.attention import Look
+from lookback.nn.kernels.unroll import Loop, attend_then_update, update_then_attend
+from lookback.nn.recurrent.readout import AttentionalReadout
+
+if TYPE_CHECKING:
+    from lookback.nn.recurrent.decoder import RecurrentDecoder
+    from lookback.nn.recurrent.state import DecoderState
+
+
+class LookThenMove:
+    """Bahdanau et al. 2015, App. A.2.2:
+
+    c_i = look(s_{i-1})      s_i = RNN(s_{i-1}, [y_{i-1}; c_i])      t_i = readout(s_{i-1}, y_{i-1}, c_i)
+    """
+
+    def step(
+        self, decoder: RecurrentDecoder, state: DecoderState, gates: Float[Tensor, "batch n gates"]
+    ) -> tuple[Float[Tensor, "batch n layers state"], Float[Tensor, "batch n hidden"], Look]:
+        """The recurrent state after the step, the state that looked, and what it found."""
+        query = decoder.output(state.recurrent)
+        look = state.reader.read(query, state.attention)
+        if decoder.context_enters_step:
+            gates = gates + decoder.layers[0].gates(look.context, first=decoder.embedding_size, bias=False)
+        return decoder.advance(state.recurrent, gates), query, look
+
+    def queries(
+        self, start: Float[Tensor, "batch 1 hidden"], outputs: Float[Tensor, "batch time hidden"]
+    ) -> Float[Tensor, "batch time hidden"]:
+        """s_0 … s_{T-1}, from s_0 and s_1 … s_T."""
+        return torch.cat([start, outputs[:, :-1]], dim=1)
+
+    def is_written_out(self, decoder: RecurrentDecoder) -> bool:
+        return not decoder.input_feeding
+
+    def unroll_written_out(
+        self,
+        decoder: RecurrentDecoder,
+        loop: Loop,
+        entering: Float[Tensor, "gates entering"],
+        embedded: Float[Tensor, "batch time embedding"],
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        """Vectors and weights of all steps. ``entering``: the gates' weights of what enters beside the word."""
+        query, context, weights = attend_then_update(loop, entering)
+        return decoder.dropout(decoder.readout(query, embedded, context)), weights
+
+
+class MoveThenLook:
+    """Luong et al. 2015, § 3:
+
+    h_t = RNN(h_{t-1}, [y_{t-1}; h̃_{t-1}])      c_t = look(h_t)      h̃_t = readout(h_t, y_{t-1}, c_t)
+
+    with h̃ among the inputs where ``input_feeding`` is on (§ 3.3).
+    """
+
+    def step(
+        self, decoder: RecurrentDecoder, state: DecoderState, gates: Float[Tensor, "batch n gates"]
+    ) -> tuple[Float[Tensor, "batch n layers state"], Float[Tensor, "batch n hidden"], Look]:
+        """The recurrent state after the step, which is the one that looked, and what it found."""
+        if state.feed is not None:
+            first = decoder.layers[0].network.input_size - state.feed.shape[-1]
+            gates = gates + decoder.layers[0].gates(state.feed, first=first, bias=False)
+        recurrent = decoder.advance(state.recurrent, gates)
+        query = decoder.output(recurrent)
+        return recurrent, query, state.reader.read(query, state.attention)
+
+    def queries(
+        self, start: Float[Tensor, "batch 1 hidden"], outputs: Float[Tensor, "batch time hidden"]
+    ) -> Float[Tensor, "batch time hidden"]:
+        """h_1 … h_T, as they are."""
+        return outputs
+
+    def is_written_out(self, decoder: RecurrentDecoder) -> bool:
+        return decoder.input_feeding and isinstance(decoder.readout, AttentionalReadout)
+
+    def unroll_written_out(
+        self,
+        decoder: RecurrentDecoder,
+        loop: Loop,
+        entering: Float[Tensor, "gates entering"],
+        embedded: Float[Tensor, "batch time embedding"],
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        """Vectors and weights of all steps. ``entering``: the gates' weights of what enters beside the word."""
+        from_query = decoder.readout.from_query
+        from_context = cast(nn.Linear, decoder.readout.from_context)
+        scale = None
+        if decoder.training and decoder.dropout.p > 0:
+            scale = decoder.dropout(embedded.new_ones(*embedded.shape[:2], len(from_query.weight)))
+        return update_then_attend(loop, entering, from_query.weight, from_query.bias, from_context.weight, scale)
+
+
+ORDERS: dict[str, type[LookThenMove] | type[MoveThenLook]] = {"previous": LookThenMove, "current": MoveThenLook}
+"""By the state that looks, as ``decoder.query`` names it"""
