@@ -86,6 +86,18 @@ def records(choice: str, folder: Path) -> list[str]:
     return [*overrides, "data.limit=40"]
 
 
+def test_what_configs_have_in_common_is_no_choice(tmp_path: Path) -> None:
+    """A base file is offered nowhere: not by the message about a choice that is not there, and not by a group."""
+    from hydra.errors import MissingConfigException
+
+    from lookback.common.configs import explain
+
+    assert {path.stem for path in (CONF / "data" / "base").iterdir()} == {"pairs", "splits"}
+    with pytest.raises(MissingConfigException) as caught:
+        compose(tmp_path, "data=base", tiny=False)
+    assert explain(caught.value) == f"data=base: no such choice; expected one of {', '.join(choices('data'))}"
+
+
 SLICES = {"train": "20:", "validation": ":10", "test": "10:20"}
 
 
@@ -106,7 +118,8 @@ def test_a_command_composes_and_opens_with_how_to_type_it(command: str) -> None:
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         assert hydra.compose(command)
     assert (CONF / f"{command}.yaml").read_text().splitlines()[0:2][command == "compare"].startswith("#")
-    assert f"python {command}.py" in (CONF / f"{command}.yaml").read_text().split("defaults:")[0]
+    opening = (CONF / f"{command}.yaml").read_text().split("defaults:")[0]
+    assert f"python {command}.py" in opening or f"lookback {command}" in opening
 
 
 @pytest.mark.parametrize("experiment", choices("experiment"))

@@ -4,7 +4,7 @@ from queue import SimpleQueue
 import pytest
 from datasets.utils import are_progress_bars_disabled
 
-from lookback.common import progress
+from lookback.data import progress
 
 
 class Waits:

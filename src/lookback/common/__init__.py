@@ -1,1 +1,1 @@
-"""What belongs to no folder alone: the user's errors, checks of arguments, atomic files, what a word is, special tokens."""
+"""What belongs to no folder alone: errors, checks of arguments, whole files, what a word is, special tokens."""

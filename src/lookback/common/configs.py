@@ -1,14 +1,15 @@
 """Objects from a config, and what is wrong with one in a line. Nothing else but the commands knows Hydra."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from lookback.common.errors import InputError
 from lookback.common.suggestions import nearest
 
 _MOVED = {
-    "lookback.training.callbacks.LastCheckpoint": "lookback.training.callbacks.checkpoints.LastCheckpoint",
-    "lookback.training.budget_scores.BudgetScores": "lookback.training.callbacks.budget_scores.BudgetScores",
-    "lookback.training.tracking.wandb_logger": "lookback.tracking.weights_and_biases.wandb_logger",
+    "lookback.training.budget_scores.BudgetScores": "lookback.training.callbacks.BudgetScores",
+    "lookback.training.tracking.tensorboard_logger": "lookback.tracking.tensorboard_logger",
+    "lookback.training.tracking.wandb_logger": "lookback.tracking.wandb_logger",
 }
 """Where classes are that configs of earlier versions name by another place"""
 
@@ -20,7 +21,27 @@ def build(config: Any, **arguments: Any) -> Any:
     """
     from hydra.utils import instantiate
 
+    target = present_target(config) if isinstance(config, Mapping) else None
+    if target is not None and target != config["_target_"]:
+        arguments["_target_"] = target
     return instantiate(config, **arguments)
+
+
+def present_target(config: Mapping[Any, Any]) -> str | None:
+    """What a config's ``_target_`` is called in this version; None where it has none."""
+    target = config.get("_target_")
+    # it also read files of records
+    if target == "lookback.data.HubCorpus" and "files" in config:
+        return "lookback.data.RecordsCorpus"
+    return target if target is None else _MOVED.get(target, target)
+
+
+def with_present_targets(config: Any) -> Any:
+    """A plain config, of an earlier version perhaps, with the names of this one: equal settings are equal again."""
+    if isinstance(config, Mapping):
+        values = {key: with_present_targets(value) for key, value in config.items()}
+        return {**values, "_target_": present_target(config)} if "_target_" in config else values
+    return [with_present_targets(value) for value in config] if isinstance(config, list) else config
 
 
 def explain(error: BaseException) -> str | None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lookback.data.batches.batching import Batch, BucketBatchSampler, Sentences, Sources, encode_sources
     from lookback.data.corpora.corpus import SPLITS, Corpus
+    from lookback.data.corpora.directory import DirectoryCorpus
     from lookback.data.corpora.hub import HubCorpus
+    from lookback.data.corpora.records import RecordsCorpus
     from lookback.data.corpora.text import TextCorpus, read_pair
     from lookback.data.datamodule import TranslationData, evaluation_loader, fingerprint
     from lookback.data.grammar import GrammarCorpus
@@ -29,9 +31,11 @@ _MODULES = {
     "BucketBatchSampler": "batches.batching",
     "CharacterTokenization": "tokenizers.tokenization",
     "Corpus": "corpora.corpus",
+    "DirectoryCorpus": "corpora.directory",
     "FileTokenization": "tokenizers.tokenization",
     "GrammarCorpus": "grammar",
     "HubCorpus": "corpora.hub",
+    "RecordsCorpus": "corpora.records",
     "SPLITS": "corpora.corpus",
     "Sentences": "batches.batching",
     "Sources": "batches.batching",
@@ -54,9 +58,11 @@ __all__ = [
     "BucketBatchSampler",
     "CharacterTokenization",
     "Corpus",
+    "DirectoryCorpus",
     "FileTokenization",
     "GrammarCorpus",
     "HubCorpus",
+    "RecordsCorpus",
     "Sentences",
     "Sources",
     "TextCorpus",

@@ -1,4 +1,4 @@
-"""A corpus as batches for Lightning."""
+"""A corpus as batches, for Lightning."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ import pyarrow as pa
 import tokenizers
 
 from lookback.common.errors import InputError
+from lookback.common.fingerprint import text_fingerprint
 from lookback.data.batches.batching import BATCH_UNITS, Batch, BucketBatchSampler
 from lookback.data.batches.loading import BatchLoader, Loader
 from lookback.data.batches.streaming import Place, StreamLoader, Window, windows
 from lookback.data.corpora.columns import columns
 from lookback.data.corpora.corpus import SIDES, SPLITS, Corpus
-from lookback.data.preparation.cache import kept
+from lookback.data.datasets_private import datasets_fingerprint
+from lookback.data.preparation.cache import cached_folder
 from lookback.data.preparation.encoding import EncodedPairs, encode_arrays, encode_pairs
 from lookback.data.preparation.filtering import Limits, Selection, report_dropped
 from lookback.data.tokenizers.tokenization import Tokenization
@@ -36,27 +38,27 @@ _TOKENIZERS_FORMAT = 1  # raise it when the same text and recipe give another to
 class TranslationData(lightning.LightningDataModule):
     """Loads a corpus, learns the tokenizers from its training split, and serves batches.
 
-    Nothing is left out of the validation and test splits. Training pairs without words on a side, or beyond the corpus'
-    `train_max_length` or `max_length_ratio`, are dropped, counted and printed. What was prepared is kept: the decision
-    which pairs stay, the tokenizers, and the ids, which are memory-mapped. A second start only reads it.
+    The validation and test splits are used whole. Training pairs without words on a side, or beyond the corpus'
+    `train_max_length` or `max_length_ratio`, are dropped, counted and printed. What is prepared is cached: which pairs
+    are kept, the tokenizers, and the token ids, which are memory-mapped. A second start only reads it.
 
     A training split that is a stream is never prepared as a whole: windows of `shuffle_buffer` pairs are filtered,
-    encoded, shuffled and cut into batches as training reaches them; tokenizers are learnt from the first. Its length
-    is not known, and neither are the counts that depend on it; what was dropped is counted as far as training went, and
-    printed at its end.
+    encoded, shuffled and cut into batches as training reaches them, and the tokenizers are learnt from the first
+    window. The stream's length is not known, and neither are the counts that depend on it. Dropped pairs are counted as
+    far as training has read, and printed at its end.
 
     Args:
-        corpus: where the text comes from.
+        corpus: the text.
         tokenization: how the tokenizers are learnt.
         batch_size: training pairs or tokens a batch, as `batch_unit` says.
-        batch_unit: "sentences", or "tokens": of the larger side, padding included.
+        batch_unit: "sentences" or "tokens"; tokens are those of the larger side, padding included.
         evaluation_batch_size: pairs of a validation or test batch.
         shuffle_buffer: pairs of a stream that are shuffled together.
         seed: of the order of the training pairs.
-        source_tokenizer: of a trained model; None: `tokenization` gives it.
+        source_tokenizer: of a trained model; None: `tokenization` learns it.
         target_tokenizer: the same for the target side.
 
-    Errors: ValueError for an argument out of range; `setup` raises InputError if the corpus cannot be read or a split
+    Errors: ValueError for an argument out of range. `setup` raises InputError if the corpus cannot be read or a split
     is empty.
     """
 
@@ -94,21 +96,21 @@ class TranslationData(lightning.LightningDataModule):
         self._target_tokenizer = target_tokenizer
         self._texts: dict[str, datasets.Dataset] = {}
         self._stream: datasets.IterableDataset | None = None
-        self._begun: Iterator[Window] | None = None  # a reading of the stream that has not been handed out
+        self._first_reading: Iterator[Window] | None = None  # of the stream, begun by the tokenizers, for epoch 0
         self._selection: Selection | None = None
         self._encoded: dict[str, EncodedPairs] = {}
         self._samplers: dict[tuple[str, int, int], BucketBatchSampler] = {}
         self._training: Loader | None = None
         self._resumed: dict[str, Any] = {}
-        self._fingerprint = ""
+        self._test_fingerprint = ""
 
     def setup(self, stage: str | None = None) -> None:
-        """Read, filter and encode all splits, or with stage "test" that split alone; a second call does nothing."""
+        """Read, filter and encode all splits, or with the stage "test" that split alone. A second call does nothing."""
         if self._encoded:
             return
         for split in ("test",) if stage == "test" else SPLITS:
             self._load(split)
-        self._fingerprint = fingerprint(self._texts["test"])
+        self._test_fingerprint = fingerprint(self._texts["test"])
         if "train" in self._texts:
             self._select()
         if self._source_tokenizer is None or self._target_tokenizer is None:
@@ -121,18 +123,18 @@ class TranslationData(lightning.LightningDataModule):
 
     @property
     def source_tokenizer(self) -> Tokenizer:
-        """Known from the start if it was given, after `setup` otherwise."""
+        """The one that was given, or after `setup` the one that was learnt."""
         return _ready(self._source_tokenizer)
 
     @property
     def target_tokenizer(self) -> Tokenizer:
-        """Known from the start if it was given, after `setup` otherwise."""
+        """The one that was given, or after `setup` the one that was learnt."""
         return _ready(self._target_tokenizer)
 
     @property
     def fingerprint(self) -> str:
         """A hash of the test set's raw text: runs are compared only where it is the same."""
-        return _ready(self._fingerprint)
+        return _ready(self._test_fingerprint)
 
     @property
     def streams(self) -> bool:
@@ -140,9 +142,9 @@ class TranslationData(lightning.LightningDataModule):
         return self.corpus.streaming
 
     def texts(self, split: str) -> datasets.Dataset:
-        """The raw text of "train" (what training uses of it), "validation" or "test"; `Batch.ids` are its rows.
+        """The raw text of "train" (the pairs that are kept), "validation" or "test". `Batch.ids` are its rows.
 
-        Features: source, target, and alignment where the corpus has it. A stream has no rows to be had.
+        Features: `source`, `target`, and `alignment` if the corpus has it. There is no "train" of a stream.
         """
         texts = _ready(self._texts)[split]
         if split == "train" and self._selection is not None and self._selection.dropped:
@@ -152,11 +154,11 @@ class TranslationData(lightning.LightningDataModule):
     def describe(self) -> dict[str, Any]:
         """Numbers of the prepared data, as plain containers.
 
-        `train`, `validation`, `test`: as `EncodedPairs.describe`. `dropped`: training pairs left out, by reason; of a
-        stream, among those that training has reached, where each pair counts once however often it is read.
-        `overlap`: how many test pairs stand in the training split, as `Selection` has it. `padding_waste`: the share of
-        a training epoch's token slots that is padding. The two vocabulary sizes include the four symbols. Of a stream,
-        what depends on its length is None.
+        `train`, `validation`, `test`: as `EncodedPairs.describe`. `dropped`: training pairs that were dropped, by
+        reason; of a stream, among those that training has reached, each counted once however often it is read.
+        `overlap`: how many test pairs are also in the training split, as `Selection` has it. `padding_waste`: the share
+        of padding among the tokens of a training epoch. The two vocabulary sizes include the four special tokens. What
+        depends on the length of a stream is None.
         """
         counts = {split: pairs.describe() for split, pairs in _ready(self._encoded).items()}
         return {
@@ -175,13 +177,13 @@ class TranslationData(lightning.LightningDataModule):
         self.target_tokenizer.save(Path(directory) / "target.json")
 
     def teardown(self, stage: str) -> None:
-        """Lightning calls it when training ends: only then it is known what was dropped of a stream."""
+        """Lightning calls this when training ends. Only then the number of dropped pairs of a stream is known."""
         if stage == "fit" and isinstance(self._training, StreamLoader) and self._training.reached.dropped:
             reached = self._training.reached
             report_dropped(reached.pairs - sum(reached.dropped.values()), reached.dropped)
 
     def train_dataloader(self) -> Loader:
-        """The training batches of this rank, from where training stands."""
+        """The training batches of this rank, from the place that `load_state_dict` was given."""
         rank, ranks = self._rank()
         counted = self.trainer is not None
         if self._stream is None:
@@ -201,20 +203,20 @@ class TranslationData(lightning.LightningDataModule):
         return self._evaluation("test")
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Lightning asks this of each batch before it is used."""
+        """Lightning calls this for each batch before it is used: training batches are counted here."""
         if self._training is not None and self.trainer is not None and self.trainer.training:
             self._training.take()
         return batch
 
-    # Lightning keeps the state of a loader, too, but does not restore it where the number of updates is asked for
-    # before training begins, as schedules do (lightning 2.6.6). The state of the data module it always restores.
+    # Lightning saves the state of a loader too, but does not restore it if something asks for the number of updates
+    # before training begins, as schedules do (lightning 2.6.6). It always restores the state of the data module.
 
     def state_dict(self) -> dict[str, Any]:
-        """Where training stands in its epoch; plain containers, for a checkpoint."""
+        """The place in the epoch that training has reached, in plain containers, for a checkpoint."""
         return {} if self._training is None else self._training.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """The next `train_dataloader` goes on from there."""
+        """Make the next `train_dataloader` go on from a state of `state_dict`."""
         self._resumed = state_dict
 
     def _load(self, split: str) -> None:
@@ -229,20 +231,20 @@ class TranslationData(lightning.LightningDataModule):
             self._stream = texts
             return
         if not len(texts):
-            raise InputError(_nothing(split))
+            raise InputError(_no_pairs(split))
         self._texts[split] = texts
 
     def _select(self) -> None:
         self._selection = Selection.of(self._texts["train"], self._limits, self._texts["test"])
         self._selection.report(len(self._texts["test"]))
         if not self._selection.pairs:
-            raise InputError(_nothing("train"))
+            raise InputError(_no_pairs("train"))
 
     def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """Learnt from the training split, or from the first window of a stream."""
+        """The tokenizers, learnt from the training split or from the first window of a stream, or cached."""
         if self._selection is not None:
             texts, keep = self._texts["train"], self._selection.keep if self._selection.dropped else None
-            read = f"{texts._fingerprint} {self._limits}"
+            identity = f"{datasets_fingerprint(texts)} {self._limits}"
 
             def pairs() -> Iterator[tuple[pa.Array, pa.Array]]:
                 return columns(texts, keep)
@@ -251,10 +253,10 @@ class TranslationData(lightning.LightningDataModule):
             reading = self._windows(0, Place())
             first = next(reading, None)
             if not first:  # None, or without pairs
-                raise InputError(_nothing("train"))
-            self._begun = chain([first], reading)
+                raise InputError(_no_pairs("train"))
+            self._first_reading = chain([first], reading)
             sentences = [*first.source.to_pylist(), *first.target.to_pylist()]
-            read = hashlib.sha256("\0".join(sentences).encode()).hexdigest()
+            identity = hashlib.sha256("\0".join(sentences).encode()).hexdigest()
 
             def pairs() -> Iterator[tuple[pa.Array, pa.Array]]:
                 yield first.source, first.target
@@ -264,8 +266,8 @@ class TranslationData(lightning.LightningDataModule):
             for side, tokenizer in zip(SIDES, learnt, strict=True):
                 tokenizer.save(folder / f"{side}.json")
 
-        parts = (_TOKENIZERS_FORMAT, tokenizers.__version__, read, repr(self.tokenization))
-        folder = kept("tokenizers", parts, "Learning the vocabularies", write)
+        parts = (_TOKENIZERS_FORMAT, tokenizers.__version__, identity, repr(self.tokenization))
+        folder = cached_folder("tokenizers", parts, "Learning the vocabularies", write)
         source = Tokenizer.load(folder / "source.json")
         return source, source if self.tokenization.joint else Tokenizer.load(folder / "target.json")
 
@@ -275,9 +277,9 @@ class TranslationData(lightning.LightningDataModule):
         return dict(self._training.reached.dropped) if isinstance(self._training, StreamLoader) else None
 
     def _windows(self, epoch: int, place: Place) -> Iterator[Window]:
-        if self._begun is not None and (epoch, place) == (0, Place()):
-            begun, self._begun = self._begun, None
-            return begun
+        if self._first_reading is not None and (epoch, place) == (0, Place()):
+            reading, self._first_reading = self._first_reading, None
+            return reading
         return windows(_ready(self._stream), self.shuffle_buffer, self._limits, epoch, place)
 
     def _encode(self, window: Window) -> EncodedPairs:
@@ -289,11 +291,11 @@ class TranslationData(lightning.LightningDataModule):
     def _sampler(self, split: str, rank: int, ranks: int) -> BucketBatchSampler:
         if (split, rank, ranks) not in self._samplers:
             pairs = _ready(self._encoded)[split]
-            how: tuple[int, str] = (self.evaluation_batch_size, "sentences")
+            size: tuple[int, str] = (self.evaluation_batch_size, "sentences")
             if split == "train":
-                how = (self.batch_size, self.batch_unit)
+                size = (self.batch_size, self.batch_unit)
             self._samplers[split, rank, ranks] = BucketBatchSampler(
-                pairs.source.lengths, pairs.target_lengths, *how, self.seed, split == "train", rank, ranks
+                pairs.source.lengths, pairs.target_lengths, *size, self.seed, split == "train", rank, ranks
             )
         return self._samplers[split, rank, ranks]
 
@@ -306,7 +308,7 @@ def evaluation_loader(
 ) -> BatchLoader:
     """Batches of any text with the columns `source` and `target`, as `test_dataloader` gives them for a corpus.
 
-    Every row comes once, in a fixed order, the longest sources first; `Batch.ids` are rows of `texts`.
+    Every row comes once, in a fixed order, the longest sources first. `Batch.ids` are rows of `texts`.
     """
     pairs = encode_pairs(texts, source_tokenizer, target_tokenizer)
     sampler = BucketBatchSampler(
@@ -316,19 +318,12 @@ def evaluation_loader(
 
 
 def fingerprint(texts: datasets.Dataset) -> str:
-    """A hash of the raw text of a split: equal text, equal fingerprint, wherever it was read from."""
-    digest = hashlib.sha256()
-    for side in range(len(SIDES)):
-        # Lengths first, so that no text can move from one sentence to the next unnoticed.
-        for pair in columns(texts):
-            for text in pair[side].to_pylist():
-                data = text.encode()
-                digest.update(len(data).to_bytes(8, "little"))
-                digest.update(data)
-    return digest.hexdigest()
+    """A hash of the raw text of a split: equal for equal text, wherever it was read from."""
+    sides = range(len(SIDES))
+    return text_fingerprint((text for pair in columns(texts) for text in pair[side].to_pylist()) for side in sides)
 
 
-def _nothing(split: str) -> str:
+def _no_pairs(split: str) -> str:
     return f"data: no pairs in the {split} split, expected one or more"
 
 

@@ -1,4 +1,4 @@
-"""Saying what takes a while: a spinner in a terminal, lines elsewhere."""
+"""Progress of what takes a while: a spinner in a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from threading import Event, Thread
 
 LINE_EVERY = 8.0
-"""Seconds from one plain line to the next: nobody shall take what goes on for hanging."""
+"""Seconds from one plain line to the next, so that a long step does not look like a program that hangs."""
 
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Announce a step on standard error for as long as the block runs; the bars of `datasets` keep silent inside it."""
+    """Show a step on standard error while the block runs. Inside it, `datasets` shows no progress bars of its own."""
     from datasets.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     from rich.console import Console
 
@@ -31,15 +31,15 @@ def step(title: str) -> Iterator[None]:
 
 @contextmanager
 def _lines(title: str) -> Iterator[None]:
-    """A line now, and more for as long as it goes on."""
+    """A line now, and one every `LINE_EVERY` seconds while the block runs."""
     print(f"{title} …", file=sys.stderr, flush=True)
-    began, ended = time.monotonic(), Event()
+    start, ended = time.monotonic(), Event()
 
-    def go_on() -> None:
+    def print_lines() -> None:
         while not ended.wait(LINE_EVERY):
-            print(f"{title} … {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            print(f"{title} … {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
 
-    lines = Thread(target=go_on, daemon=True)
+    lines = Thread(target=print_lines, daemon=True)
     try:
         lines.start()
         yield

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookback.data import Batch, TranslationData, WordTokenization
+from support.paths import PROJECT
 
 
 def sentence(i: int) -> str:
@@ -150,7 +151,7 @@ runner.test(recorder, datamodule=module, verbose=False)
 def test_two_processes_share_every_pair(streams: bool, tmp_path: Path, datasets_cache: Path) -> None:
     (tmp_path / "shared.py").write_text(SHARED)
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(PROJECT / "tests"), str(PROJECT / "src")]),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(PROJECT / "tests"), str(PROJECT / "src")]),
         "OMP_NUM_THREADS": "1",
         "HF_DATASETS_CACHE": str(datasets_cache),
         "MASTER_ADDR": "127.0.0.1",

@@ -13,7 +13,7 @@ from support.building import (
     TEXT_EXPECTED,
     aligned,
     directory,
-    hub_corpus,
+    hub,
     lines,
     no_data,
     one_file,
@@ -129,7 +129,7 @@ TABLE = [
     Case("a directory without data", no_data, "data.path: {0}: has no data files, expected Parquet, JSON or CSV"),
     Case(
         "no directory at all",
-        lambda folder: hub_corpus(f"{folder}/none"),
+        lambda folder: hub(f"{folder}/none"),
         "data.path: {0}/none: no such directory; expected one, or an id of the Hugging Face Hub, as owner/name",
     ),
     # bytes

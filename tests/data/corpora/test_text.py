@@ -11,7 +11,7 @@ import pytest
 from datasets import IterableDataset
 from hypothesis import given
 from hypothesis import strategies as st
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.errors import InputError
 from lookback.data import SPLITS, TextCorpus, read_pair
@@ -19,12 +19,17 @@ from lookback.data.corpora import lines
 from lookback.data.corpora.text import stream_pair
 from support.paths import PROJECT
 
-CONFIG = PROJECT / "conf" / "data" / "text.yaml"
 GOOD = b"one\ntwo\nthree\n"
 
 
+def config() -> DictConfig:
+    """What `data=text` composes."""
+    with hydra.initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+        return hydra.compose("data/text").data
+
+
 def corpus(**changes) -> TextCorpus:
-    settings = OmegaConf.to_container(OmegaConf.load(CONFIG))
+    settings = OmegaConf.to_container(config())
     settings.pop("_target_")
     return TextCorpus(**(settings | changes))
 
@@ -375,10 +380,10 @@ def test_real_corpus(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_config_builds_the_corpus(tiny: Path) -> None:
-    config = OmegaConf.load(CONFIG)
+    settings = config()
     for split, name in [("train", "train"), ("validation", "dev"), ("test", "aer")]:
-        config[split] = files(tiny, name)
-    built = hydra.utils.instantiate(config)
+        settings[split] = files(tiny, name)
+    built = hydra.utils.instantiate(settings)
     assert isinstance(built, TextCorpus)
     assert built.train_max_length == 60
     assert len(built.load("test")) == 37

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from lookback.common.errors import InputError
-from lookback.data.preparation.cache import kept
+from lookback.data.preparation.cache import cached_folder
 from support.moments import Server, server
 
 PARTS, BYTES = 3, 50_000
 
 WRITE = f"""
-from lookback.data.cache import kept
+from lookback.data.preparation.cache import cached_folder
 def write(folder):
     print("making", flush=True)
     for part in range({PARTS}):
         (folder / str(part)).write_bytes(bytes([part]) * {BYTES})
 """
-MAKE = 'kept("thing", 1, "Making the thing", write)'
+MAKE = 'cached_folder("thing", 1, "Making the thing", write)'
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +48,11 @@ def test_a_folder_is_made_once(datasets_cache: Path) -> None:
         made.append(folder)
         (folder / "file").write_text("text")
 
-    first = kept("thing", ("a", 1), "Making", write)
-    assert kept("thing", ("a", 1), "Making", write) == first
+    first = cached_folder("thing", ("a", 1), "Making", write)
+    assert cached_folder("thing", ("a", 1), "Making", write) == first
     assert (first / "file").read_text() == "text"
     assert first.is_relative_to(datasets_cache)
-    other = kept("thing", ("a", 2), "Making", write)
+    other = cached_folder("thing", ("a", 2), "Making", write)
     assert other != first
     assert len(made) == 2
 
@@ -63,9 +63,9 @@ def test_a_failure_leaves_nothing_and_is_tried_again(datasets_cache: Path) -> No
         raise InputError("a.en:3: bad")
 
     with pytest.raises(InputError, match=r"^a\.en:3: bad$"):
-        kept("thing", 1, "Making", fails)
+        cached_folder("thing", 1, "Making", fails)
     assert folders(datasets_cache) == []
-    assert kept("thing", 1, "Making", lambda folder: None).is_dir()
+    assert cached_folder("thing", 1, "Making", lambda folder: None).is_dir()
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(datasets_cache: Path) -> None:
@@ -74,14 +74,14 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(datasets_cache: Path) -> Non
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with pytest.raises(InputError, match="no space left on device; expected room to keep prepared text"):
-        kept("thing", 1, "Making", full)
+        cached_folder("thing", 1, "Making", full)
     assert folders(datasets_cache) == []
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(datasets_cache: Path) -> None:
     (datasets_cache / "lookback").write_text("a file where a folder should be")
     with pytest.raises(InputError, match="HF_DATASETS_CACHE names another folder"):
-        kept("thing", 1, "Making", lambda folder: None)
+        cached_folder("thing", 1, "Making", lambda folder: None)
 
 
 @pytest.mark.parametrize("moment", ["begin thing/*/0", "os.rename thing/*", "unlock thing/*"])

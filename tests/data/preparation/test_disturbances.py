@@ -23,8 +23,8 @@ CHILD = """
 import datasets, resource, sys
 from pathlib import Path
 datasets.config.HF_DATASETS_CACHE = Path(sys.argv[1])
-from lookback.data.text import read_pair
-from lookback.errors import InputError
+from lookback.data import read_pair
+from lookback.common.errors import InputError
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     read_pair(*sys.argv[2:])
@@ -85,7 +85,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbe
         for path in files[split].values():
             words = rng.choices("abcdefghijklmnop", k=20)
             Path(path).write_text("".join(" ".join(words[: rng.randint(1, 20)]) + f" {i}\n" for i in range(count)))
-    prepare = (f"building.prepare(building.text_corpus({files!r}))", "import building")
+    prepare = (f"building.prepare(building.text_corpus({files!r}))", "from support import building")
     with server(*prepare) as first, server(*prepare) as second:
         done = first.run(folder / "cache")
         assert done.status == 0, done.said

@@ -1,4 +1,4 @@
-"""Sentences of unequal length, batched with little padding."""
+"""Batches of sentences of unequal length, with little padding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from lookback.common.special_tokens import EOS, PAD
 from lookback.data.tokenizers.tokenizer import Tokenizer
 
 BATCH_UNITS = ("sentences", "tokens")
-_ROOM = 1000  # padded tokens for each sentence of a batch counted in sentences: far above real text, far below memory
+# Where batches are counted in sentences, their padded tokens are limited too, to this many a sentence. Real text has
+# far fewer, and a batch of as many fits into memory.
+_TOKENS_A_SENTENCE = 1000
 
 
 @dataclass
@@ -23,8 +25,8 @@ class Sources:
     """Sentences to translate.
 
     Attributes:
-        source: (B, S) int64 ids, each sentence ends with EOS, PAD after it.
-        source_length: (B,) int64, real tokens of each sentence, EOS included.
+        source: (B, S) int64 token ids: each sentence ends with EOS, then PAD.
+        source_length: (B,) int64, tokens of each sentence, EOS included, PAD not.
     """
 
     source: Tensor
@@ -43,10 +45,10 @@ class Batch:
 
     Attributes:
         ids: (B,) int64, the rows of the pairs in their split.
-        source: (B, S) int64 ids, each sentence ends with EOS, PAD after it.
-        source_length: (B,) int64, real source tokens, EOS included.
-        target: (B, T+1) int64 ids, BOS w_1 … w_T EOS, PAD after it.
-        target_tokens: tokens to predict, words and one end mark a sentence; known without asking a GPU.
+        source: (B, S) int64 token ids: each sentence ends with EOS, then PAD.
+        source_length: (B,) int64, tokens of each source, EOS included, PAD not.
+        target: (B, T+1) int64 token ids: BOS y_1 … y_T EOS, then PAD.
+        target_tokens: the number of tokens to predict, EOS included. A Python number: reading it waits for no GPU.
     """
 
     ids: Tensor
@@ -60,12 +62,12 @@ class Batch:
 
     @property
     def inputs(self) -> Tensor:
-        """(B, T): what the decoder reads, BOS w_1 … w_T (shorter sentences: EOS and PAD follow)."""
+        """(B, T): what the decoder reads, BOS y_1 … y_T (EOS and PAD follow in shorter sentences)."""
         return self.target[:, :-1]
 
     @property
     def outputs(self) -> Tensor:
-        """(B, T): what the decoder shall write, w_1 … w_T EOS, PAD where there is nothing to learn."""
+        """(B, T): what the decoder is to predict, y_1 … y_T EOS, and PAD where there is nothing to predict."""
         return self.target[:, 1:]
 
     def to(self, device: torch.device | str) -> Batch:
@@ -80,7 +82,7 @@ class Batch:
 
 
 def _moved(tensor: Tensor, device: torch.device | str) -> Tensor:
-    """On another device; a copy to a GPU starts from pinned memory, and nobody waits for its end."""
+    """The tensor on another device. A copy to a GPU starts from pinned memory and runs in the background."""
     if torch.device(device).type == "cuda" and tensor.device.type == "cpu":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
@@ -88,7 +90,7 @@ def _moved(tensor: Tensor, device: torch.device | str) -> Tensor:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Many sentences without a Python object for any of them.
+    """Many sentences in three arrays, without a Python object for each.
 
     Attributes:
         tokens: (sum of lengths,) int32, all sentences one after the other.
@@ -110,17 +112,17 @@ class Sentences:
         return len(self.lengths)
 
     def padded(self, rows: np.ndarray) -> np.ndarray:
-        """(len(rows), longest) int64: the chosen sentences, PAD after each."""
+        """(len(rows), longest of them) int64: the chosen sentences, each followed by PAD."""
         lengths = self.lengths[rows]
         columns = np.arange(lengths.max(initial=0))
-        real = columns < lengths[:, None]
-        out = np.full(real.shape, PAD, dtype=np.int64)
-        out[real] = self.tokens[(self.starts[rows][:, None] + columns)[real]]
-        return out
+        mask = columns < lengths[:, None]
+        padded = np.full(mask.shape, PAD, dtype=np.int64)
+        padded[mask] = self.tokens[(self.starts[rows][:, None] + columns)[mask]]
+        return padded
 
 
 def encode_sources(texts: Sequence[str], tokenizer: Tokenizer) -> Sources:
-    """A batch to translate from raw sentences, in their order. A sentence without words is its EOS alone."""
+    """Raw sentences as a batch to translate, in their order. A sentence without words is EOS alone."""
     sentences = Sentences.from_lists([[*ids, EOS] for ids in tokenizer.encode(texts)])
     return Sources(
         torch.from_numpy(sentences.padded(np.arange(len(sentences)))), torch.from_numpy(sentences.lengths.copy())
@@ -128,28 +130,27 @@ def encode_sources(texts: Sequence[str], tokenizer: Tokenizer) -> Sources:
 
 
 class BucketBatchSampler(Sampler[np.ndarray]):
-    """Yields the rows of each batch, pairs of like length together, every pair exactly once an epoch.
+    """Yields the rows of each batch: pairs of similar lengths together, every pair exactly once an epoch.
 
     Pairs are sorted by length and cut into batches. In training (`shuffle`), pairs of equal lengths change places and
-    batches change order from epoch to epoch, as a function of (`seed`, epoch) alone; the batches' sizes are the same
-    every epoch, so the number of batches is too. Without `shuffle` the order is always the same, longest sources first
-    (a batch that does not fit into memory fails at once, not after an hour).
+    batches change their order from epoch to epoch, depending on `seed` and the epoch alone. The batches' sizes, and so
+    their number, are the same in every epoch. Without `shuffle` the order is always the same, longest sources first: a
+    batch that does not fit into memory fails at once, not after an hour.
 
-    Where several devices train, each has a sampler of its own with its `rank`. All of them get equally many batches, of
-    like lengths at the same step, and together every pair exactly once.
+    When several devices train, each has a sampler with its `rank`. All get the same number of batches, of similar
+    lengths at the same step, and together every pair exactly once.
 
     Args:
         source_lengths: (N,) tokens of each source, EOS included.
         target_lengths: (N,) tokens to predict of each target, EOS included.
-        batch_size: sentences of a batch, or tokens: the larger of its padded source and its padded target.
-        unit: "sentences" or "tokens". A sentence longer than a budget of tokens forms a batch of its own. A batch of
-            B sentences also has a budget, 1,000 B tokens, so that one stray line of 10,000 words is not padded for.
-            Only where every batch is one sentence already and their number is no multiple of `ranks`, up to ranks - 1
-            batches hold two.
-        seed: of the shuffle; several numbers are one seed too.
+        batch_size: sentences of a batch; or tokens, those of its padded source or padded target, whichever has more.
+        unit: "sentences" or "tokens". A sentence of more tokens than `batch_size` is a batch of its own. A batch of B
+            sentences also has 1,000 B tokens at most, so that it is not padded to one stray line of 10,000 words. If
+            every batch is one sentence and their number is no multiple of `ranks`, up to ranks - 1 batches hold two.
+        seed: of the shuffle; a tuple of numbers is one seed too.
         shuffle: True for training.
         rank: which share of the batches this sampler yields, 0 to ranks - 1.
-        ranks: into how many shares they go.
+        ranks: the number of shares.
 
     Errors: ValueError for a batch size below 1, an unknown unit, lengths that do not pair up, or a rank out of range;
     InputError for fewer pairs than ranks.
@@ -184,22 +185,22 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         self.ranks = ranks
         self._lengths = np.stack([source_lengths, target_lengths]).astype(np.int32, copy=False)
         ordered = self._lengths[:, self._order(np.arange(count))]
-        starts = _cut(ordered, batch_size, batch_size * _ROOM if unit == "sentences" else batch_size)
+        starts = _cut(ordered, batch_size, batch_size * _TOKENS_A_SENTENCE if unit == "sentences" else batch_size)
         self._starts = _divisible(starts, count, ranks)
         self._stops = np.append(self._starts[1:], count)[: len(self._starts)]
         self._padding_waste = _padding_waste(ordered, self._starts)
 
     def __len__(self) -> int:
-        """Batches of an epoch, every epoch and every rank the same."""
+        """The number of batches of an epoch: the same for every epoch and every rank."""
         return len(self._starts) // self.ranks
 
     @property
     def padding_waste(self) -> float:
-        """The share of all source and target slots of an epoch that is padding, 0 to 1; the same every epoch."""
+        """The share of padding among all source and target tokens of an epoch, 0 to 1; the same every epoch."""
         return self._padding_waste
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose order the next iteration gives; Lightning calls this before each epoch."""
+        """Choose the epoch that the next iteration is of. Lightning calls this before each epoch."""
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -214,22 +215,23 @@ class BucketBatchSampler(Sampler[np.ndarray]):
             yield order[self._starts[batch] : self._stops[batch]]
 
     def _order(self, rows: np.ndarray) -> np.ndarray:
-        """`rows` sorted by length; rows of equal lengths keep their order, which is all that shuffling changes."""
-        # Training unrolls over the target, decoding a test set follows the source: that length leads. The other one
-        # rises and falls by turns, so that a batch which spans two leading lengths holds no two extremes of the other.
+        """`rows` sorted by length. Rows of equal lengths keep their order, and shuffling changes that order alone."""
+        # The first key is the length that takes time: the target's in training, which unrolls over it, the source's in
+        # decoding. The second key, the other length, rises and falls in turn: a batch that spans two values of the
+        # first then does not hold both the smallest and the largest of the second.
         other, leading = self._lengths[:, rows] if self.shuffle else -self._lengths[::-1, rows]
         return rows[np.lexsort((np.where(leading % 2, other, -other), leading))]
 
 
 def _cut(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
-    """Where each batch starts, when each takes pairs as long as both limits allow: their number and the padded size."""
+    """Where each batch starts. It takes pairs until one more would break a limit: their number or the padded tokens."""
     lengths = ordered.max(axis=0).astype(np.int64)
     numbers = np.arange(1, sentences + 1) if sentences < len(lengths) else np.arange(1, len(lengths) + 1)
     starts: list[int] = []
     start = 0
     while start < len(lengths):
         starts.append(start)
-        # no batch holds more than if all were as long as its first: few rows are looked at twice
+        # a batch holds no more pairs than if all were as long as its first, so few rows are looked at twice
         most = max(1, min(sentences, tokens // max(1, int(lengths[start]))))
         longest = np.maximum.accumulate(lengths[start : start + most])
         start += max(1, int(np.count_nonzero(longest * numbers[: len(longest)] <= tokens)))
@@ -237,11 +239,11 @@ def _cut(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
 
 
 def _divisible(starts: np.ndarray, count: int, ranks: int) -> np.ndarray:
-    """The same batches, the largest halved until their number is a multiple of `ranks`."""
+    """The same batches, the largest of them halved until their number is a multiple of `ranks`."""
     while over := len(starts) % ranks:
         sizes = np.diff(np.append(starts, count))
         largest = int(sizes.argmax())
-        if sizes[largest] == 1:  # nothing to halve: the first batches, the shortest in training, become pairs
+        if sizes[largest] == 1:  # nothing to halve: the first batches, the shortest in training, are joined in twos
             return np.delete(starts, np.arange(1, 2 * over, 2))
         starts = np.insert(starts, largest + 1, starts[largest] + sizes[largest] // 2)
     return starts
@@ -251,5 +253,5 @@ def _padding_waste(ordered: np.ndarray, starts: np.ndarray) -> float:
     if not len(starts):
         return 0.0
     sizes = np.diff(np.append(starts, ordered.shape[1]))
-    slots = int((np.maximum.reduceat(ordered, starts, axis=1).sum(axis=0, dtype=np.int64) * sizes).sum())
-    return 1 - int(ordered.sum(dtype=np.int64)) / slots if slots else 0.0
+    padded = int((np.maximum.reduceat(ordered, starts, axis=1).sum(axis=0, dtype=np.int64) * sizes).sum())
+    return 1 - int(ordered.sum(dtype=np.int64)) / padded if padded else 0.0

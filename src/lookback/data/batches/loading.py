@@ -1,6 +1,6 @@
-"""Batches of an epoch, one after the other, from where training stands.
+"""The batches of an epoch, one after the other, from the start or from where training stopped.
 
-A batch is a few numpy calls: a worker process would only add the cost of sending it.
+There are no worker processes: a batch takes a few NumPy calls, less than sending it would.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lookback.data.preparation.encoding import EncodedPairs
 
 
 class Epochs(Protocol):
-    """What chooses the epoch: Lightning calls `set_epoch` of a loader's `sampler` before each one."""
+    """A loader's `sampler` as Lightning sees it: `set_epoch` is called before each epoch."""
 
     epoch: int
 
@@ -23,62 +23,62 @@ class Epochs(Protocol):
 
 
 class Loader(ABC):
-    """Yields the batches of the epoch that `sampler.set_epoch` chose; its state is how many of them were used.
+    """Yields the batches of the epoch that `sampler.set_epoch` chose. Its state is the number of batches used.
 
-    After `load_state_dict` the same epoch begins with the first batch that was not used; any other begins at its start.
+    After `load_state_dict`, that epoch begins with the first batch that was not used. Other epochs are whole.
 
     Args:
-        sampler: chooses the epoch.
-        counted: whether `take` is called for each batch that is used: Lightning reads a stream one batch ahead of
-            training. If not, a batch counts as used when it is handed out.
+        sampler: holds the epoch.
+        counted: whether `take` is called for each batch that is used. That is needed where Lightning reads one batch
+            ahead of training, as it does of a stream. Otherwise a batch counts as used when it is yielded.
     """
 
-    batch_sampler = None  # Lightning looks for it where it finds a sampler
+    batch_sampler = None  # Lightning asks for it of a loader with a sampler
 
     def __init__(self, sampler: Epochs, counted: bool) -> None:
         self.sampler = sampler
         self._counted = counted
-        self._used = (0, 0)  # the epoch of the last batch that was used, and how many of its batches were
+        self._used = (0, 0)  # the epoch of the last batch that was used, and the number of its batches used so far
         self._resumed: dict[str, Any] = {"epoch": 0, "batch": 0}
 
     @abstractmethod
-    def _from(self, state: dict[str, Any]) -> Iterator[Batch]:
-        """The batches of an epoch behind the first `state["batch"]`."""
+    def _batches(self, state: dict[str, Any]) -> Iterator[Batch]:
+        """The batches of an epoch after the first `state["batch"]`."""
 
     def __iter__(self) -> Iterator[Batch]:
-        # a generator: nothing happens before the first batch is asked for, and by then the epoch is known
+        # this is a generator: it starts when the first batch is asked for, and by then the epoch is known
         epoch = self.sampler.epoch
         state = self._resumed if self._resumed["epoch"] == epoch else {"epoch": epoch, "batch": 0}
         if not self._counted:
             self._used = (epoch, state["batch"])
-        for batch in self._from(state):
+        for batch in self._batches(state):
             if not self._counted:
                 self.take()
             yield batch
 
     def take(self) -> None:
-        """The next batch is used."""
+        """Count one more batch as used."""
         epoch, count = self._place()
         self._used = (epoch, count + 1)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where training stands, as plain containers."""
+        """The place that training has reached, in plain containers."""
         epoch, count = self._place()
         return {"epoch": epoch, "batch": count}
 
     def _place(self) -> tuple[int, int]:
-        """The epoch, and how many of its batches were used."""
+        """The epoch, and the number of its batches used."""
         return self._used if self._used[0] == self.sampler.epoch else (self.sampler.epoch, 0)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a state of an equal loader."""
+        """Go on from the state of an equal loader."""
         self._resumed = state_dict
         self._used = (state_dict["epoch"], state_dict["batch"])
         self.sampler.set_epoch(state_dict["epoch"])
 
 
 class BatchLoader(Loader):
-    """The batches that a sampler names.
+    """Batches of pairs in memory, in a sampler's order.
 
     Args:
         dataset: the pairs.
@@ -92,9 +92,9 @@ class BatchLoader(Loader):
         self._rows = sampler
 
     def __len__(self) -> int:
-        """Batches of a whole epoch, wherever this one begins."""
+        """The batches of a whole epoch, even if this one begins in its middle."""
         return len(self._rows)
 
-    def _from(self, state: dict[str, Any]) -> Iterator[Batch]:
+    def _batches(self, state: dict[str, Any]) -> Iterator[Batch]:
         for rows in islice(self._rows, state["batch"], None):
             yield self.dataset[rows]

@@ -1,19 +1,20 @@
-"""A training split that is read while it is trained on: windows of it, each shuffled and cut like a whole corpus."""
+"""A training split that is read while training. Each window of it is shuffled and cut into batches like a corpus."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from lookback.data.batches.batching import Batch, BucketBatchSampler
 from lookback.data.batches.loading import Loader
-from lookback.data.corpora.columns import whole
+from lookback.data.corpora.columns import one_array
 from lookback.data.corpora.corpus import SIDES
+from lookback.data.datasets_private import gives_tables
 from lookback.data.preparation.encoding import EncodedPairs
 from lookback.data.preparation.filtering import Limits
 
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """A point of a stream between two windows.
+    """A place between two windows of a stream. Checkpoints hold its fields.
 
     Attributes:
-        window: windows read before it.
-        pairs: pairs read before it, those that were dropped included.
-        stream: what the stream itself says of it; None at its start.
-        dropped: those of the pairs before it that were dropped, by reason.
+        window: the number of windows before it.
+        pairs: the number of pairs before it, dropped ones included.
+        stream: the stream's own state there; None at its start.
+        dropped: how many of the pairs before it were dropped, by reason.
     """
 
     window: int = 0
@@ -40,11 +41,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Reached:
-    """How much of a stream was reached in its first reading, whole windows at a time.
+    """How much of a stream training has reached in the first epoch, in whole windows. Checkpoints hold its fields.
 
     Attributes:
-        pairs: the pairs, those that were dropped included.
-        dropped: how many were dropped, by reason.
+        pairs: the number of pairs, dropped ones included.
+        dropped: how many of them were dropped, by reason.
     """
 
     pairs: int = 0
@@ -53,18 +54,18 @@ class Reached:
 
 @dataclass(frozen=True)
 class Window:
-    """Pairs of a stream that follow one another, those that are trained on.
+    """Consecutive pairs of a stream, without the dropped ones.
 
     Attributes:
-        place: where it begins.
-        behind: where it ends.
-        source: (N,) their sources.
-        target: (N,) their targets.
-        ids: (N,) int64, their numbers in the stream, from 0.
+        start: the place where it begins.
+        end: the place where it ends.
+        source: (N,) the sources.
+        target: (N,) the targets.
+        ids: (N,) int64, the numbers of the pairs in the stream, from 0.
     """
 
-    place: Place
-    behind: Place
+    start: Place
+    end: Place
     source: pa.Array
     target: pa.Array
     ids: np.ndarray
@@ -73,10 +74,10 @@ class Window:
         return len(self.ids)
 
     def joined(self, later: Window) -> Window:
-        """This window and the one behind it."""
+        """This window and the next one as one window."""
         return Window(
-            self.place,
-            later.behind,
+            self.start,
+            later.end,
             pa.concat_arrays([self.source, later.source]),
             pa.concat_arrays([self.target, later.target]),
             np.concatenate([self.ids, later.ids]),
@@ -84,19 +85,18 @@ class Window:
 
 
 def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, place: Place) -> Iterator[Window]:
-    """The windows of a stream, from `place` on. What `limits` leaves nothing of is passed over, unless it is the last.
+    """The windows of a stream, from `place` on. A window without a pair is left out, unless it is the last.
 
     Args:
         stream: with the string features `source` and `target`.
-        size: pairs of a window, those that are dropped included.
-        limits: what a training pair may be.
-        epoch: which reading of the stream it is: the order of its files is the stream's own matter.
-        place: of the same stream in the same epoch.
+        size: pairs of a window, dropped ones included.
+        limits: how long a training pair may be.
+        epoch: the number of the reading; a stream may order its files by it.
+        place: where to start, a place of the same stream in the same epoch.
     """
-    # What has tables to give is read without a Python object for each sentence; anything else would be ten times slower
-    # as tables. Either way it is a new object: where this reading stands is not the caller's.
-    has_tables = getattr(stream._ex_iterable, "iter_arrow", None) is not None
-    stream = stream.with_format("arrow" if has_tables else None)
+    # A stream of tables is read as tables, without a Python object for each sentence. Any other stream would be ten
+    # times slower as tables. Either way this is a new object, so that the caller's stream keeps its own state.
+    stream = stream.with_format("arrow" if gives_tables(stream) else None)
     stream.set_epoch(epoch)
     if place.stream is not None:
         stream.load_state_dict(place.stream)
@@ -105,27 +105,27 @@ def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, plac
         source, target = (_array(rows[side]) for side in SIDES)
         dropped = dict(place.dropped)
         keep = limits.keep(source, target, dropped)
-        kept = pa.array(keep)
-        behind = Place(place.window + 1, place.pairs + len(keep), stream.state_dict(), dropped)
+        mask = pa.array(keep)
+        end = Place(place.window + 1, place.pairs + len(keep), stream.state_dict(), dropped)
         ids = place.pairs + np.flatnonzero(keep)
-        window = Window(place, behind, source.filter(kept), target.filter(kept), ids)
-        place = behind
+        window = Window(place, end, source.filter(mask), target.filter(mask), ids)
+        place = end
         if len(window):
             yield window
-    if window is not None and not len(window):  # what is dropped at the very end is counted, too
+    if window is not None and not len(window):  # so that pairs dropped at the very end are counted too
         yield window
 
 
 class StreamLoader(Loader):
-    """Batches of a stream: every pair once an epoch, in the order of a `BucketBatchSampler` window by window.
+    """Batches of a stream: every pair once an epoch, window by window, each in the order of a `BucketBatchSampler`.
 
-    The order is a function of seed, epoch and window. Every rank reads the whole stream and takes its share of the
-    batches; all get equally many. A state also holds where in the stream the window begins, and how much of the stream
-    was read.
+    The order depends on seed, epoch and window alone. Every rank reads the whole stream and takes its share of the
+    batches; all ranks get the same number. The state also holds the place where the window of the next batch starts,
+    and how much of the stream was reached.
 
     Args:
-        read: the windows of an epoch from a place on; the last of them may be empty.
-        encode: the encoded pairs of a window.
+        read: gives the windows of an epoch from a place on; the last of them may be empty.
+        encode: encodes the pairs of a window.
         batch_size: as in `BucketBatchSampler`.
         unit: the same.
         seed: the same.
@@ -133,7 +133,7 @@ class StreamLoader(Loader):
         ranks: the same.
         counted: as in `Loader`.
 
-    Errors: InputError, while it is read, if a stream has fewer pairs to train on than there are ranks.
+    Errors: InputError, while the stream is read, if it has fewer pairs to train on than there are ranks.
     """
 
     def __init__(
@@ -150,18 +150,17 @@ class StreamLoader(Loader):
         super().__init__(_Epoch(), counted)
         self._read = read
         self._encode = encode
-        self._cut = (batch_size, unit)
+        self._size = (batch_size, unit)
         self._seed = seed
         self._rank = rank
         self._ranks = ranks
-        # epoch of the last windows, the batches before them, where they begin and end: training is behind what is read
-        self._begun: deque[tuple[int, int, Place, Place]] = deque(maxlen=4)
-        self._ended: tuple[int, int] | None = None  # an epoch that was read to its end, and its batches
+        self._windows: deque[_WindowRead] = deque(maxlen=4)  # the last ones: reading is ahead of training
+        self._ended: tuple[int, int] | None = None  # an epoch that was read to its end, and the number of its batches
         self._reached = Reached()
 
     @property
     def reached(self) -> Reached:
-        """How much of the stream training has reached."""
+        """How much of the stream training has reached in the first epoch."""
         return self._reached
 
     def take(self) -> None:
@@ -175,9 +174,9 @@ class StreamLoader(Loader):
             return {"epoch": epoch + 1, "batch": 0, "reached": reached}
         state = self._resumed if self._resumed["epoch"] == epoch else {}
         state = {**state, "epoch": epoch, "batch": count, "reached": reached}
-        for begun, before, place, _ in self._begun:
-            if begun == epoch and before <= count:
-                state |= {"before": before, "place": asdict(place)}
+        for window in self._windows:
+            if window.epoch == epoch and window.batches_before <= count:
+                state |= {"before": window.batches_before, "place": asdict(window.start)}
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -185,51 +184,70 @@ class StreamLoader(Loader):
         self._reached = Reached(**state_dict["reached"])
 
     def _note_reached(self) -> None:
-        """Add the windows that training has begun. Later epochs only read the same pairs again."""
+        """Count the windows of which training has used a batch. Later epochs read the same pairs again."""
         epoch, count = self._used
-        for begun, before, _, behind in self._begun:
-            if epoch == begun == 0 and (before < count or (epoch, count) == self._ended):
-                self._reached = Reached(behind.pairs, behind.dropped)
+        for window in self._windows:
+            if epoch == window.epoch == 0 and (window.batches_before < count or (epoch, count) == self._ended):
+                self._reached = Reached(window.end.pairs, window.end.dropped)
 
-    def _from(self, state: dict[str, Any]) -> Iterator[Batch]:
-        epoch, done = state["epoch"], state["batch"]
+    def _batches(self, state: dict[str, Any]) -> Iterator[Batch]:
+        epoch, used = state["epoch"], state["batch"]
         place = Place(**state["place"]) if "place" in state else Place()
         count = state.get("before", 0)
-        for window in _enough(self._read(epoch, place), self._ranks):
-            self._begun.append((epoch, count, window.place, window.behind))
+        for window in _enough_for_each_rank(self._read(epoch, place), self._ranks):
+            self._windows.append(_WindowRead(epoch, count, window.start, window.end))
             if not len(window):
                 continue
             pairs = self._encode(window)
-            seed = (self._seed, window.place.window)
+            seed = (self._seed, window.start.window)
             lengths = (pairs.source.lengths, pairs.target_lengths)
-            sampler = BucketBatchSampler(*lengths, *self._cut, seed, True, self._rank, self._ranks)
+            sampler = BucketBatchSampler(*lengths, *self._size, seed, True, self._rank, self._ranks)
             sampler.set_epoch(epoch)
             for rows in sampler:
-                if count >= done:
+                if count >= used:
                     yield pairs[rows]
                 count += 1
         self._ended = (epoch, count)
         self._note_reached()
 
 
-def _enough(windows: Iterator[Window], ranks: int) -> Iterator[Window]:
-    """Windows of a pair or more for each rank: one with fewer is joined to the window before it."""
-    held: Window | None = None
+class _WindowRead(NamedTuple):
+    """A window that was read.
+
+    Attributes:
+        epoch: in which epoch.
+        batches_before: the number of batches of the epoch before it.
+        start: the place where it begins.
+        end: the place where it ends.
+    """
+
+    epoch: int
+    batches_before: int
+    start: Place
+    end: Place
+
+
+def _enough_for_each_rank(windows: Iterator[Window], ranks: int) -> Iterator[Window]:
+    """Windows with a pair or more for each rank. A window with fewer is joined to the one before it."""
+    if ranks == 1:
+        yield from windows
+        return
+    previous: Window | None = None
     for window in windows:
-        if ranks > 1 and held is not None and min(len(held), len(window)) < ranks:
-            held = held.joined(window)
-            continue
-        if held is not None:
-            yield held
-        held = window
-        if ranks == 1:  # every window has one pair, none needs to wait for the next
-            yield held
-            held = None
-    if held is not None:
-        yield held
+        if previous is None:
+            previous = window
+        elif min(len(previous), len(window)) < ranks:
+            previous = previous.joined(window)
+        else:
+            yield previous
+            previous = window
+    if previous is not None:
+        yield previous
 
 
 class _Epoch:
+    """The part of a sampler that Lightning needs."""
+
     epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
@@ -237,4 +255,4 @@ class _Epoch:
 
 
 def _array(column: list[str] | pa.ChunkedArray) -> pa.Array:
-    return whole(column) if isinstance(column, pa.ChunkedArray) else pa.array(column, pa.string())
+    return one_array(column) if isinstance(column, pa.ChunkedArray) else pa.array(column, pa.string())

@@ -1,4 +1,4 @@
-"""The two sides of a split as Arrow arrays, some ten thousand rows at a time: no Python object for a sentence."""
+"""The two sides of a split as Arrow arrays, without a Python object for each sentence."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 _Side = TypeVar("_Side")
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 _ROWS = 50_000
 
 
 def columns(texts: Dataset, keep: np.ndarray | None = None) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """The sources and the targets of every row, or of those that `keep`, (N,) bool, holds true, in their order."""
+    """The sources and the targets of every row, or of those where `keep`, (N,) bool, is true; 50,000 rows at a time."""
     start = 0
     for table in texts.select_columns(list(SIDES)).with_format("arrow").iter(_ROWS):
-        source, target = (whole(table.column(side)) for side in SIDES)
+        source, target = (one_array(table.column(side)) for side in SIDES)
         if keep is not None:
             rows = pa.array(keep[start : start + len(source)])
             source, target = source.filter(rows), target.filter(rows)
@@ -31,14 +31,14 @@ def columns(texts: Dataset, keep: np.ndarray | None = None) -> Iterator[tuple[pa
         yield source, target
 
 
-def both(do: Callable[[_Side], _Made], source: _Side, target: _Side) -> tuple[_Made, _Made]:
-    """`do` of each side, at the same time: Arrow's and NumPy's loops leave the other thread its turn."""
+def on_both_sides(function: Callable[[_Side], _Result], source: _Side, target: _Side) -> tuple[_Result, _Result]:
+    """What `function` gives for each side. Two threads run it: Arrow and NumPy release Python's lock in their loops."""
     with ThreadPoolExecutor(1) as other:
-        made = other.submit(do, source)
-        there = do(target)
-        return made.result(), there
+        from_source = other.submit(function, source)
+        from_target = function(target)
+        return from_source.result(), from_target
 
 
-def whole(column: pa.ChunkedArray) -> pa.Array:
-    """One array; nothing is copied where there is one chunk."""
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """The column as one array. Nothing is copied if it has one chunk."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])

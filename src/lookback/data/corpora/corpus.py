@@ -1,4 +1,4 @@
-"""What every `data=…` is: parallel text in three splits."""
+"""The interface of every `data=…`: parallel text in three splits."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ SIDES = ("source", "target")
 
 @runtime_checkable
 class Corpus(Protocol):
-    """Parallel text. A *word* is what `str.split()` gives on the raw text; lengths are counted in words of the source.
+    """Parallel text. Lengths are counted in words of the raw source, as `lookback.common.words.words` gives them.
 
     Attributes:
         train_max_length: the longest source of a training pair, in words; None means no limit. `TranslationData`
-            drops longer training pairs, reports draw the limit on the length axis.
+            drops longer training pairs, and reports draw the limit on the length axis.
         max_length_ratio: training pairs whose longer side has more than this many times the words of the shorter are
             dropped too; None means no limit.
-        bleu_tokenize: the sacreBLEU tokenizer that this text is scored with: "none" where the text is tokenised
-            already, "13a" where it is not.
+        bleu_tokenize: the sacreBLEU tokenizer that this text is scored with: "13a" for raw text, "none" for text that
+            is tokenised already.
         streaming: whether the training split is a stream, an IterableDataset.
     """
 
@@ -31,15 +31,16 @@ class Corpus(Protocol):
     streaming: bool
 
     def load(self, split: str) -> Dataset | IterableDataset:
-        """The split "train", "validation" or "test", with the string features `source` and `target`; no other is read.
+        """The split "train", "validation" or "test", with the string features `source` and `target`.
 
-        No text is None. With `streaming` the training split is an IterableDataset, and no other ever is.
+        Other splits are not read. No text is None. With `streaming`, the training split is an IterableDataset; the
+        others never are.
 
         A corpus with gold word alignments adds `alignment`, the sure links: a list of [source word, target word] pairs,
-        both 0-based; and it may add `possible`, the links that are possible but not sure.
-        Row i of a split is sentence i everywhere else, so a corpus leaves no line of a test set out.
+        both counted from 0. It may add `possible`, the links that are possible but not sure.
+        Row i of a split is sentence i everywhere else, so a corpus leaves out no line of a test set.
 
-        Errors: `InputError` where the text cannot be read as it was promised.
+        Errors: InputError if the text cannot be read.
         """
         ...
 
@@ -53,7 +54,7 @@ def check_settings(
     streaming: bool,
     alignment_base: int,
 ) -> None:
-    """Refuse settings that no corpus can have: ValueError, one line that names the setting."""
+    """Check the settings that corpora share. ValueError, one line, names the setting that is out of range."""
     from sacrebleu.metrics.bleu import BLEU
 
     for name, count, none in (("train_max_length", train_max_length, "no limit"), ("limit", limit, "all pairs")):

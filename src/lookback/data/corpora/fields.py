@@ -1,4 +1,4 @@
-"""Fields of records: the two that hold text, taken out of tables and checked."""
+"""The two fields of records that hold text: taken out of tables and checked."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def text_columns(
     Args:
         table: the rows.
         fields: the two fields that hold the texts, by the settings that name them.
-        where: the rows are from, for messages.
-        first_row: the number of the first of them there; None: nobody knows it.
-        fill: a text that is None counts as empty; otherwise it is refused.
-        refuse: is called with a field that holds no text: it may know more of it, and raise InputError itself.
+        where: what messages say that the rows are from.
+        first_row: the number of the first row there; None where it is not known.
+        fill: whether a text that is None counts as empty; otherwise it is refused.
+        refuse: called with a field that holds no text. It may raise InputError itself if it can name the line.
 
-    Errors: InputError for a field that is not there or holds no text, and for a text that is None, overlong, or no
-    Unicode, or has a NUL.
+    Errors: InputError for a field that is not there or holds no text, and for a text that is None, overlong or invalid
+    UTF-8, or has a NUL.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -54,10 +54,10 @@ def text_columns(
         bad = pc.or_(pc.greater(pc.binary_length(column), LONGEST_LINE), pc.match_substring(column, "\0"))
         try:
             column.validate(full=True)
-            is_fine = not column.null_count and not pc.any(bad).as_py()
+            is_valid = not column.null_count and not pc.any(bad).as_py()
         except pa.ArrowInvalid:
-            is_fine = False
-        if not is_fine:
+            is_valid = False
+        if not is_valid:
             _refuse(column, field, where, first_row)
         columns.append(column)
     return pa.table(columns, names=list(SIDES))
@@ -82,7 +82,7 @@ def _refuse(column: pa.ChunkedArray, field: str, where: str, first_row: int | No
 
 
 def _column(table: pa.Table, field: str) -> pa.ChunkedArray:
-    """The column of a field, or of a field of it: a dot leads inside, unless it is part of a name."""
+    """The column of a field. A dot leads into a field of a field, unless it is part of a name."""
     import pyarrow.compute as pc
 
     name = next(name for name in table.column_names if field == name or field.startswith(f"{name}."))
@@ -94,12 +94,12 @@ def _column(table: pa.Table, field: str) -> pa.ChunkedArray:
 def _is_text(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
-    # a column of nothing but None has a type of its own
+    # a column that holds only None has a type of its own
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, pa.DataType]]:
-    """The fields that a column can be taken from, fields of fields with a dot, and what they hold."""
+    """The name and type of every field that is no struct. A field of a field has a dot: "translation.de"."""
     import pyarrow as pa
 
     for field in schema:

@@ -1,4 +1,4 @@
-"""Gold word alignments of a test set, in Pharaoh's format."""
+"""Gold word alignments of a test set, in Pharaoh format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 
 
 class Link(NamedTuple):
-    """One link as it was written; the words are counted as in the file."""
+    """One link. Its words are counted as in the file, from 0 or from 1."""
 
     source: int
     target: int
@@ -33,19 +33,20 @@ class Link(NamedTuple):
 def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
     """The pairs with the gold links of a file as two more features, `alignment` and `possible`.
 
-    Line N of the file is about pair N: links `i-j` (sure) and `ipj` (possible) between the i-th word of the source and
-    the j-th of the target, counted from `base`; a blank line has none. Words are what `str.split()` gives. Both
-    features are sorted lists of [source word, target word], counted from 0; `possible` has those that are not sure.
-    Source and target are those of the pairs: a file about the other direction is not turned round, but refused where a
-    link of it names a word that is not there.
+    Line N of the file holds the links of pair N, none if it is blank: `i-j` (sure) and `ipj` (possible) between word i
+    of the source and word j of the target, counted from `base`. Words are what `str.split()` gives. Both features are
+    sorted lists of [source word, target word], counted from 0; `possible` has those that are not sure. Source and
+    target are those of the pairs: a file of the other direction is not reversed. It is refused if a link of it names a
+    word that is not there.
 
     Args:
         pairs: features `source` and `target`, strings.
         path: the file, plain or .gz.
         base: 0 or 1, the number of the first word.
 
-    Errors: ValueError for another base. InputError, one line with file and line number, for what is no link, for a word
-    that the sentence does not have (with the base, or the direction, that would fit), and for another number of lines.
+    Errors: ValueError for another base. InputError, one line with file and line number, for text that is no link, for a
+    word that the sentence does not have (with the base or the direction that would fit), and if the file does not have
+    a line for each pair.
     """
     from datasets import List, Value
 
@@ -59,13 +60,11 @@ def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
     lengths = [(len(row["source"].split()), len(row["target"].split())) for row in pairs]
     _check(lines, lengths, path, base)
     kind = List(List(Value("int32")))
-    for name, wanted in (("alignment", True), ("possible", False)):
-        sure = [{(link.source, link.target) for link in links if link.is_sure} for links in lines]
-        links_of = [
-            {(link.source, link.target) for link in links if link.is_sure == wanted} - (set() if wanted else certain)
-            for links, certain in zip(lines, sure, strict=True)
-        ]
-        column = [[[i - base, j - base] for i, j in sorted(links)] for links in links_of]
+    sure = [{(link.source, link.target) for link in links if link.is_sure} for links in lines]
+    every = [{(link.source, link.target) for link in links} for links in lines]
+    possible = [links - sure_links for links, sure_links in zip(every, sure, strict=True)]
+    for name, sentences in (("alignment", sure), ("possible", possible)):
+        column = [[[i - base, j - base] for i, j in sorted(links)] for links in sentences]
         pairs = pairs.add_column(name, column, feature=kind)
     return pairs
 
@@ -98,16 +97,16 @@ def _check(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], path
 
 
 def _what_fits(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], base: int) -> str:
-    """What is likely to be the mistake: another first number, or a file about the other direction."""
+    """A guess at the mistake: the words are counted from another number, or the file is of the other direction."""
 
-    def fits(first: int, turned: bool) -> bool:
-        pairs = [pair[::-1] if turned else pair for pair in lengths]
-        return all(link.fits(pair, first) for links, pair in zip(lines, pairs, strict=True) for link in links)
+    def fits(other_base: int, reverse: bool) -> bool:
+        pairs = [pair[::-1] if reverse else pair for pair in lengths]
+        return all(link.fits(pair, other_base) for links, pair in zip(lines, pairs, strict=True) for link in links)
 
-    if fits(1 - base, turned=False):
+    if fits(1 - base, reverse=False):
         return f"alignment_base={1 - base} fits every line"
-    for first in (base, 1 - base):
-        if fits(first, turned=True):
-            also = "" if first == base else f", with alignment_base={first}"
+    for other_base in (base, 1 - base):
+        if fits(other_base, reverse=True):
+            also = "" if other_base == base else f", with alignment_base={other_base}"
             return f"i-j turned round to j-i fits every line{also}: is it of the other direction?"
     return f"counting from {1 - base} does not fit either"

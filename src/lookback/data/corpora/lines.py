@@ -1,4 +1,4 @@
-"""Text files, line by line, whole or refused."""
+"""Text files as lines, checked: a file is read as a whole or refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lookback.common.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LONGEST_LINE = 1 << 20  # bytes: 10,000 words are a tenth of it; what is longer has lost its line ends
+LONGEST_LINE = 1 << 20  # bytes: ten times as much as 10,000 words; a longer line has lost its line ends
 _BLOCK = 8 << 20  # bytes that are read, checked and cut into lines at a time
 _PIECE = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -26,10 +26,10 @@ _EXPECTED = "expected a UTF-8 text file, plain or .gz, one sentence a line"
 
 
 def check_file(path: Path) -> None:
-    """Refuse what cannot be a text file, before anything is read.
+    """Refuse a path that cannot be a text file, before its text is read.
 
-    Errors: InputError if `path` is missing, a directory, unreadable, a pipe or device, or if its name and its
-    content disagree about gzip.
+    Errors: InputError if `path` is missing, a directory, unreadable, a pipe or a device, or if its name and its content
+    disagree about gzip.
     """
     try:
         status = path.stat()
@@ -56,22 +56,22 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_blocks(path: Path) -> Iterator[pa.StringArray]:
-    """The sentences of a file, many at a time, without line ends, decompressed if its name ends in .gz.
+    """The lines of a file, many at a time, without line ends, decompressed if its name ends in .gz.
 
-    A line ends with LF or CR LF, the last one also with the end of the file, and nowhere else: a form feed, NEL
-    (U+0085), line separator (U+2028) or lone CR stays inside its sentence and, like every white space of
-    `str.split()`, separates words there. A byte-order mark at the start of the file is dropped. Other control
-    characters stay as they are. However large the file or a line of it, a few blocks of 8 MiB are in memory.
+    A line ends with LF or CR LF, and the last one also with the end of the file. Nothing else ends a line: a form feed,
+    NEL (U+0085), line separator (U+2028) or lone CR stays in its line and separates words there, as in `str.split()`.
+    A byte-order mark at the start of the file is dropped. Other control characters stay as they are. However large the
+    file or one of its lines is, a few blocks of 8 MiB are in memory at once.
 
-    Errors: InputError naming the file if it is empty, the file and line for invalid UTF-8, a NUL, a line of more than
-    `LONGEST_LINE` bytes, or damaged or cut-off gzip data.
+    Errors: InputError, with the file, if it is empty; with the file and line, for invalid UTF-8, a NUL, a line of more
+    than `LONGEST_LINE` bytes, or damaged or cut-off gzip data.
     """
-    number, offset = 1, 0  # of the first line of the block: counted from 1, and from the start of the text in bytes
+    number, offset = 1, 0  # of the block's first line: its number, from 1, and its place in the text, in bytes
     for block in _whole_lines(path):
-        mark = len(BOM_UTF8) if number == 1 and block.startswith(BOM_UTF8) else 0
-        lines = _split(block[mark:])
+        bom = len(BOM_UTF8) if number == 1 and block.startswith(BOM_UTF8) else 0
+        lines = _split(block[bom:])
         if lines is None:
-            _refuse(path, block, mark, number, offset)
+            _refuse(path, block, bom, number, offset)
         yield lines
         number += len(lines)
         offset += len(block)
@@ -80,14 +80,15 @@ def read_blocks(path: Path) -> Iterator[pa.StringArray]:
 
 
 def _split(block: bytes) -> pa.StringArray | None:
-    """The lines of a block, cut by a few calls that each run over all of it; None if one of them is to be refused."""
+    """The lines of a block; None if one of them is to be refused. A few calls on the whole block are all it takes."""
     import pyarrow as pa
 
     if b"\r" in block:
         block = block.removesuffix(b"\r").replace(b"\r\n", b"\n")
     if not block.endswith(b"\n"):
         block += b"\n"
-    # As one value first: no character of UTF-8 holds an LF, so the block is valid if and only if every line is.
+    # Checked as one value: no byte of a longer UTF-8 character is an LF, so the block is valid if and only if all its
+    # lines are.
     whole = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(block)], np.int32)), pa.py_buffer(block))
     try:
         whole.validate(full=True)
@@ -95,16 +96,16 @@ def _split(block: bytes) -> pa.StringArray | None:
         return None
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     offsets = np.zeros(len(ends) + 1, np.int32)
-    offsets[1:] = ends - np.arange(len(ends))  # the line ends before it are gone
+    offsets[1:] = ends - np.arange(len(ends))  # where each line ends once the LFs before it are taken out
     if b"\0" in block or np.diff(offsets).max() > LONGEST_LINE:
         return None
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(block.replace(b"\n", b"")))
 
 
-def _refuse(path: Path, block: bytes, mark: int, number: int, offset: int) -> NoReturn:
-    """Say which line of a block is at fault, and why."""
+def _refuse(path: Path, block: bytes, bom: int, number: int, offset: int) -> NoReturn:
+    """Raise InputError for the first line of a block that is to be refused."""
     for at, raw in enumerate(io.BytesIO(block), start=number):
-        line = raw.removesuffix(b"\n").removesuffix(b"\r")[mark:]
+        line = raw.removesuffix(b"\n").removesuffix(b"\r")[bom:]
         if len(line) > LONGEST_LINE:
             _refuse_long(path, at)
         if b"\0" in line:
@@ -113,11 +114,11 @@ def _refuse(path: Path, block: bytes, mark: int, number: int, offset: int) -> No
             line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{path}:{at}: invalid UTF-8 at byte {mark + error.start + 1} of the line, "
-                f"{offset + mark + error.start + 1:,} of the text, {_EXPECTED}"
+                f"{path}:{at}: invalid UTF-8 at byte {bom + error.start + 1} of the line, "
+                f"{offset + bom + error.start + 1:,} of the text, {_EXPECTED}"
             ) from error
         offset += len(raw)
-        mark = 0
+        bom = 0
     raise AssertionError(f"{path}: refused without a reason")
 
 
@@ -127,23 +128,23 @@ def _refuse_long(path: Path, number: int) -> NoReturn:
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
     """The file in blocks that end where a line ends."""
-    rest, number = b"", 1  # the line that has begun but not ended yet, and its number
+    rest, number = b"", 1  # the start of a line whose end was not read yet, and its number
     with _open(path) as stream:
         while True:
-            data, fault = _read(stream)
-            block, end, begun = data.rpartition(b"\n")
+            data, error = _read(stream)
+            block, end, last = data.rpartition(b"\n")
             if end:
                 yield b"".join((rest, block, end))
                 number += block.count(b"\n") + 1
-                rest = begun
+                rest = last
             else:
-                rest += begun
-            if fault is not None:
-                if isinstance(fault, (EOFError, zlib.error, gzip.BadGzipFile)):
+                rest += last
+            if error is not None:
+                if isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile)):
                     raise InputError(
-                        f"{path}:{number}: damaged or cut-off gzip data ({fault}), expected a whole file"
-                    ) from fault
-                raise InputError(f"{path}:{number}: {_reason(fault)}, {_EXPECTED}") from fault
+                        f"{path}:{number}: damaged or cut-off gzip data ({error}), expected a whole file"
+                    ) from error
+                raise InputError(f"{path}:{number}: {_reason(error)}, {_EXPECTED}") from error
             if len(rest) > LONGEST_LINE + len(BOM_UTF8) + 1:  # a byte-order mark and a CR do not count
                 _refuse_long(path, number)
             if not data:
@@ -153,7 +154,7 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def _read(stream: BinaryIO) -> tuple[bytes, OSError | EOFError | zlib.error | None]:
-    """Up to a block; what stopped the reading, if that was no end of the file, comes beside what was read before."""
+    """Up to a block of bytes, and the error that stopped the reading, if one did. What was read before it is kept."""
     pieces: list[bytes] = []
     size = 0
     try:

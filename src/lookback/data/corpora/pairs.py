@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookback.data.corpora.corpus import SIDES
-from lookback.data.preparation.cache import kept
+from lookback.data.datasets_private import memory_mapped, stream_of
+from lookback.data.preparation.cache import cached_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,14 +21,12 @@ _FILE = "pairs.arrow"
 _FORMAT = 2  # of the files: raise it when what is read from the same text changes
 
 
-def kept_pairs(kind: str, parts: object, title: str, batches: Callable[[Path], Iterator[pa.RecordBatch]]) -> Dataset:
+def cached_pairs(kind: str, parts: object, title: str, batches: Callable[[Path], Iterator[pa.RecordBatch]]) -> Dataset:
     """The Dataset of `batches(scratch)`, string columns `source` and `target`, from the cache if it is there.
 
-    `scratch` is an empty folder for as long as the batches are drawn. `kind`, `parts` and `title` are those of
-    `lookback.data.preparation.cache.kept`, and so are the errors.
+    `scratch` is an empty folder that is removed when the last batch is written. `kind`, `parts` and `title` are those
+    of `lookback.data.preparation.cache.cached_folder`, and so are the errors.
     """
-    from datasets import Dataset
-    from datasets.table import MemoryMappedTable
 
     def write(folder: Path) -> None:
         import pyarrow as pa
@@ -40,13 +39,14 @@ def kept_pairs(kind: str, parts: object, title: str, batches: Callable[[Path], I
                 writer.write_batch(batch)
             shutil.rmtree(scratch)
 
-    made = kept(kind, (_FORMAT, parts), title, write)
-    # its fingerprint is what decided its content, wherever the cache is: what is made of it is then found again, too
-    return Dataset(MemoryMappedTable.from_file(str(made / _FILE)), fingerprint=made.name)
+    folder = cached_folder(kind, (_FORMAT, parts), title, write)
+    # The folder's name is a hash of what decided the content. What is prepared from this Dataset is cached under its
+    # fingerprint, and so found again even when the whole cache has moved.
+    return memory_mapped(folder / _FILE, fingerprint=folder.name)
 
 
-def top(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
-    """The first `limit` rows; the rest is drawn too, so that its faults are found."""
+def first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
+    """The first `limit` rows. All batches are read, so that faults in the rest are found too."""
     left = limit
     for batch in batches:
         if left:
@@ -54,7 +54,7 @@ def top(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatc
             left -= min(left, len(batch))
 
 
-def subset(pairs: Dataset, limit: int, seed: int) -> Iterator[pa.RecordBatch]:
+def random_rows(pairs: Dataset, limit: int, seed: int) -> Iterator[pa.RecordBatch]:
     """`limit` rows drawn without replacement, in the order of the corpus; all of them where there are no more."""
     rows = np.random.default_rng(seed).choice(len(pairs), min(limit, len(pairs)), replace=False)
     rows.sort()
@@ -67,19 +67,11 @@ def subset(pairs: Dataset, limit: int, seed: int) -> Iterator[pa.RecordBatch]:
 
 
 def stream_pairs(batches: Callable[[], Iterator[pa.RecordBatch]]) -> IterableDataset:
-    """An IterableDataset of `batches()`, which is called anew each time it is read; nothing of it is kept.
+    """A stream of the pairs of `batches()`, which is called each time it is read; nothing is written to the disk.
 
-    To go on from a `state_dict`, the batches before it are drawn and thrown away.
+    After `load_state_dict`, the batches before that place are read again and thrown away.
     """
-    import pyarrow as pa
-    from datasets import DatasetInfo, IterableDataset
-    from datasets.iterable_dataset import ArrowExamplesIterable
-
-    def tables() -> Iterator[tuple[int, pa.Table]]:
-        for number, batch in enumerate(batches()):
-            yield number, pa.Table.from_batches([batch])
-
-    return IterableDataset(ArrowExamplesIterable(tables, {}), info=DatasetInfo(features=pair_features()))
+    return stream_of(batches, pair_features())
 
 
 def pair_features() -> Features:

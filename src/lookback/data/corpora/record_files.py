@@ -1,4 +1,4 @@
-"""Files of records, JSON, CSV and Parquet: what can be said of them that `datasets` does not say."""
+"""JSON, CSV and Parquet files: checks, and errors that name the line, which `datasets` does not."""
 
 from __future__ import annotations
 
@@ -18,49 +18,45 @@ FORMATS = ("json", "csv", "parquet")
 _NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
 _SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 _PARQUET = b"PAR1"
-_JSON = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # as an object begins, or a list of them
+_JSON = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # the start of an object, or of a list of objects
 
 
 def format_of(file: Path) -> str | None:
-    """The format that the name of a file tells; None where it tells none."""
+    """The format that a file's name stands for; None if it stands for none."""
     return _SUFFIXES.get(Path(file.name.removesuffix(".gz")).suffix)
 
 
-def check_format(file: Path, said: str) -> None:
-    """Refuse a file that begins as one of another format than `data=said` reads, whatever its name."""
-    found = _found(file)
-    if (found != said) if "parquet" in (found, said) else (found == "json" and said == "csv"):
-        holds = f"holds {_NAMES[found]}" if found else f"holds no {_NAMES[said]}"
+def check_format(file: Path, expected: str) -> None:
+    """Refuse a file whose content is of another format than `data=expected` reads, whatever its name."""
+    found = _detected(file)
+    # what is neither Parquet nor JSON may be CSV; damaged JSON is reported with its line when it is read
+    is_other = found != expected if "parquet" in (found, expected) else (found, expected) == ("json", "csv")
+    if is_other:
+        name = _NAMES[expected]
+        holds = f"holds {_NAMES[found]}" if found else f"holds no {name}"
         other = f", or data={found}" if found else ""
-        raise InputError(f"{file}: {holds}, data={said} reads {_NAMES[said]}; expected a {_NAMES[said]} file{other}")
+        raise InputError(f"{file}: {holds}, data={expected} reads {name}; expected a {name} file{other}")
 
 
-def check_records(file: Path, what: str | None) -> None:
-    """Refuse a file of text as `read_blocks` does.
-
-    A JSON list, which needs no lines, is left to its parser, and so is a file that is no text.
-
-    Args:
-        file: the file.
-        what: its format.
-    """
-    if what not in ("json", "csv"):
+def check_records(file: Path, format: str | None) -> None:
+    """Refuse a JSON or CSV file whose lines `read_blocks` refuses. A JSON list has no lines: its parser checks it."""
+    if format not in ("json", "csv"):
         return
     check_file(file)
-    if not (what == "json" and _is_list(file)):
+    if not (format == "json" and _is_list(file)):
         for _ in read_blocks(file):
             pass
 
 
 def csv_fields(file: Path) -> list[str]:
-    """The fields that the first line of CSV names."""
+    """The names in the first line of a CSV file."""
     return next(_cells(file))
 
 
 def csv_options(file: Path) -> dict[str, Any]:
-    """What tells `datasets` that every cell is text.
+    """The options with which `datasets` reads every cell as text.
 
-    By itself it would make numbers of digits, and nothing of the words NA, null and None.
+    Without them, digits become numbers, and the words NA, null and None become no text at all.
     """
     from datasets import Features, Value
 
@@ -68,14 +64,14 @@ def csv_options(file: Path) -> dict[str, Any]:
     return {"sep": _separator(file), "features": features, "keep_default_na": False, "na_filter": False}
 
 
-def refuse_records(file: Path, what: str | None, fields: tuple[str, ...]) -> None:
-    """InputError, with the line where there is one, if a file is not of format `what` or holds no text in a field."""
-    if what == "json" and _is_list(file):
+def refuse_records(file: Path, format: str | None, fields: tuple[str, ...]) -> None:
+    """InputError, with the line where there are lines, if a file is not of its format or has no text in a field."""
+    if format == "json" and _is_list(file):
         _refuse_list(file)
-    elif what == "json":
+    elif format == "json":
         for number, line in enumerate(read_lines(file), start=1):
             _refuse_object(line, fields, f"{file}:{number}")
-    elif what == "csv":
+    elif format == "csv":
         cells = _cells(file)
         header = next(cells)
         for row in cells:
@@ -83,7 +79,7 @@ def refuse_records(file: Path, what: str | None, fields: tuple[str, ...]) -> Non
                 raise InputError(
                     f"{file}:{cells.line_num}: has {len(row)} cells, expected {len(header)}, as the first line has"
                 )
-    elif what == "parquet":
+    elif format == "parquet":
         _refuse_parquet(file)
 
 
@@ -122,12 +118,12 @@ def _refuse_parquet(file: Path) -> None:
             pass
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file}: is no whole Parquet file ({str(error).splitlines()[0]}), expected one") from error
-    if not whole.metadata.num_rows:  # `datasets` stumbles over it
+    if not whole.metadata.num_rows:  # `datasets` fails on it with another message
         raise InputError(f"{file}: is empty, expected one pair or more")
 
 
 def _cells(file: Path) -> Any:
-    """A reader of the rows of CSV, the first line of which names the fields."""
+    """A reader of the rows of a CSV file. The first row names the fields."""
     return csv.reader((f"{line}\n" for line in read_lines(file)), delimiter=_separator(file))
 
 
@@ -135,8 +131,8 @@ def _separator(file: Path) -> str:
     return "\t" if file.name.removesuffix(".gz").endswith(".tsv") else ","
 
 
-def _found(file: Path) -> str | None:
-    """The format that a file begins as: Parquet has a mark, a JSON object or list a bracket. None: CSV, or anything."""
+def _detected(file: Path) -> str | None:
+    """The format that the first bytes of a file show: "parquet" or "json". None for CSV and anything else."""
     check_file(file)
     with file.open("rb") as stream:
         if stream.read(len(_PARQUET)) == _PARQUET:
@@ -150,11 +146,11 @@ def _is_list(file: Path) -> bool:
 
 
 def _start(file: Path) -> bytes:
-    """How a file of text begins, behind a byte-order mark and white space."""
+    """The first bytes of a text file after a byte-order mark and white space."""
     try:
         with _open(file) as stream:
             return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
-    except (OSError, EOFError, zlib.error):  # damaged gzip data: reading it through names the place
+    except (OSError, EOFError, zlib.error):  # damaged gzip data: reading the whole file will name the line
         return b""
 
 

@@ -14,7 +14,7 @@ from lookback.common.errors import InputError
 from lookback.data.corpora.corpus import SIDES, SPLITS, check_settings
 from lookback.data.corpora.gold_alignment import with_alignment
 from lookback.data.corpora.lines import check_file, read_blocks
-from lookback.data.corpora.pairs import kept_pairs, stream_pairs, subset, top
+from lookback.data.corpora.pairs import cached_pairs, first_rows, random_rows, stream_pairs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,11 +24,10 @@ _Item = TypeVar("_Item")
 
 
 class TextCorpus:
-    """A corpus from six files that the user names, one sentence a line, plain or gzipped.
+    """A corpus in six aligned text files, one sentence a line, plain or gzipped.
 
-    Every line counts: row i of a split is line i+1 of its files. What a line may hold is said at `read_pair`. A blank
-    line stays where it is, so that no test sentence changes its number; `TranslationData` drops training pairs with a
-    blank side and says how many.
+    Row i of a split is line i+1 of its files, as `read_pair` reads them. A blank line is a row too, so that the numbers
+    of test sentences stay; `TranslationData` drops training pairs with a blank side and counts them.
 
     Args:
         train: the two files of the training split, `{"source": FILE, "target": FILE}`.
@@ -36,17 +35,17 @@ class TextCorpus:
         test: the same for the test set; also `alignment`, the file of its gold word alignment or None, as
             `with_alignment` reads it.
         train_max_length: longest source of a training pair in words; None means no limit.
-        bleu_tokenize: a tokenizer that sacreBLEU knows: "13a" for raw text, "none" for text that is tokenised already.
-        limit: read this many training pairs; None reads all. The files are checked to their end nevertheless.
+        bleu_tokenize: one of sacreBLEU's tokenizers: "13a" for raw text, "none" for text that is tokenised already.
+        limit: the number of training pairs; None means all. The files are checked to their end nevertheless.
         max_length_ratio: training pairs whose longer side has more than this many times the words of the shorter are
             dropped; None means no limit.
-        subset_seed: None takes the `limit` from the top of the files; a number draws them from all pairs, and they
-            keep their order.
-        streaming: read the training files as training goes, and write no copy of them.
+        subset_seed: None takes the first `limit` pairs; a number is the seed of a draw from all pairs, which keep their
+            order.
+        streaming: whether the training files are read while training, without a copy of them on the disk.
         alignment_base: the number of a sentence's first word in the alignment file, 0 or 1.
 
-    Errors: ValueError for a setting out of range. `load` raises InputError for a file that was not given, and as
-    `read_pair` and `with_alignment` do; with `streaming`, reading the stream does.
+    Errors: ValueError for a setting out of range. `load` raises InputError for a file that was not given, and where
+    `read_pair` and `with_alignment` do. With `streaming`, faults in the training files show when the stream is read.
     """
 
     def __init__(
@@ -81,10 +80,10 @@ class TextCorpus:
     def load(self, split: str) -> Dataset | IterableDataset:
         """The split, features `source` and `target`, memory-mapped. The files of other splits need not exist.
 
-        A test set with a gold alignment has it as two more features. With `streaming`, the training split is an
+        A gold alignment of the test set is two more features. With `streaming`, the training split is an
         IterableDataset.
         """
-        # all that are missing in one line, not one a try; a test set alone is enough to score a trained run
+        # Training needs all files: those that are missing are named at once. A test set alone can score a trained run.
         wanted = SPLITS if split == "train" else (split,)
         missing = [f"data.{name}.{side}" for name in wanted for side in SIDES if not self._files[name][side]]
         if missing:
@@ -119,46 +118,45 @@ def read_pair(
 ) -> Dataset:
     """Read two aligned files into a memory-mapped Dataset with the string features `source` and `target`.
 
-    Both files are UTF-8, plain or gzipped (then named .gz), with one sentence a line; row i is line i+1 of both. A line
-    ends with LF or CR LF and nowhere else, the last one also without; a byte-order mark at the start is dropped; blank
-    lines, long lines and control characters stay as they are. The result is kept in the cache of `datasets`, under
-    the paths, sizes and modification times of the files: a changed file is read anew.
+    Both files are UTF-8, plain or gzipped (then named .gz), with one sentence a line; row i is line i+1 of both. What
+    ends a line and what it may hold is described at `lookback.data.corpora.lines.read_blocks`. The result is cached
+    under the paths, sizes and modification times of the files: a changed file is read again.
 
     Args:
         source: the file of source sentences.
         target: the file of their translations, as many lines.
-        limit: keep this many pairs, None keeps all; the files are checked to their end nevertheless.
-        subset_seed: of the draw of these pairs among all; None takes them from the top.
+        limit: the number of pairs; None means all. The files are checked to their end nevertheless.
+        subset_seed: the seed of a draw of these pairs among all; None takes the first.
 
-    Errors: InputError, one line with file and line number, if the line counts differ, a file is missing, empty, given
-    as both sides, no regular file or not gzip as its name says, and for invalid UTF-8, a NUL, a line of more than
-    1 MiB, or damaged gzip data. Nothing of a refused file is kept.
+    Errors: InputError, one line with file and line number, if the line counts differ; if a file is missing, empty,
+    given as both sides, no regular file, or gzip data where its name does not end in .gz (or the reverse); and for
+    invalid UTF-8, a NUL, a line of more than 1 MiB, or damaged gzip data. Nothing of a refused file is cached.
     """
     paths = _checked(source, target)
     states = [(str(path.resolve()), status.st_size, status.st_mtime_ns) for path in paths if (status := path.stat())]
     title = f"Reading {paths[0]} and {paths[1].name}"
     if limit is None:
-        return kept_pairs("text", states, title, lambda _: _aligned(paths))
+        return cached_pairs("text", states, title, lambda _: _aligned(paths))
     if subset_seed is None:
-        return kept_pairs("text", (states, limit), title, lambda _: top(_aligned(paths), limit))
+        return cached_pairs("text", (states, limit), title, lambda _: first_rows(_aligned(paths), limit))
     whole = read_pair(*paths)
     title = f"Drawing {limit:,} pairs of {paths[0]} and {paths[1].name}"
-    return kept_pairs("text", (states, limit, subset_seed), title, lambda _: subset(whole, limit, subset_seed))
+    return cached_pairs("text", (states, limit, subset_seed), title, lambda _: random_rows(whole, limit, subset_seed))
 
 
 def stream_pair(
     source: str | os.PathLike[str], target: str | os.PathLike[str], limit: int | None = None
 ) -> IterableDataset:
-    """The pairs that `read_pair` gives, read as they are asked for, with its checks; nothing is kept on the disk."""
+    """The pairs that `read_pair` gives, with its checks, as a stream; nothing is written to the disk."""
     paths = _checked(source, target)
     stream = stream_pairs(partial(_aligned, paths))
     return stream if limit is None else stream.take(limit)
 
 
 def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Iterator[pa.RecordBatch]:
-    """The pairs that `read_pair` gives, in their order, some ten thousand in memory at a time, with its checks.
+    """The pairs that `read_pair` gives, in their order and with its checks, a part of them in memory at a time.
 
-    A file that cannot be read is refused at once; lines that are at fault, or have no partner, when they are reached.
+    A file that cannot be read is refused at once, a line when it is reached.
     """
     return _aligned(_checked(source, target))
 
@@ -173,24 +171,24 @@ def _checked(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> 
 
 
 def _aligned(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
-    """The pairs of two files, many at a time; InputError at the end if one has more lines."""
+    """The pairs of two files, many at a time. InputError at the end if one file has more lines."""
     import pyarrow as pa
 
     sides = [_ahead(read_blocks(path)) for path in paths]
-    nothing = pa.array([], pa.string())
-    held, counts = [nothing, nothing], [0, 0]  # lines that wait for their partners, and lines read so far
+    empty = pa.array([], pa.string())
+    waiting, counts = [empty, empty], [0, 0]  # lines whose partners were not read yet, and lines read so far
     while True:
         for side, blocks in enumerate(sides):
-            if not len(held[side]):
-                held[side] = next(blocks, nothing)
-                counts[side] += len(held[side])
-        rows = min(map(len, held))
+            if not len(waiting[side]):
+                waiting[side] = next(blocks, empty)
+                counts[side] += len(waiting[side])
+        rows = min(map(len, waiting))
         if not rows:
             break
-        yield pa.record_batch([lines[:rows] for lines in held], names=list(SIDES))
-        held = [lines[rows:] for lines in held]
+        yield pa.record_batch([lines[:rows] for lines in waiting], names=list(SIDES))
+        waiting = [lines[rows:] for lines in waiting]
     for longer, shorter in ((0, 1), (1, 0)):
-        if len(held[longer]):
+        if len(waiting[longer]):
             counts[longer] += sum(map(len, sides[longer]))
             raise InputError(
                 f"{paths[longer]}:{counts[shorter] + 1}: has no partner: this file has {counts[longer]:,} lines, "
@@ -200,9 +198,9 @@ def _aligned(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
 
 
 def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
-    """The same items; while one is used, a thread makes the next: unpacking two files takes the time of one."""
+    """The same items. A thread makes the next while one is used, so that two files are unpacked at the same time."""
     with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(next, items, None)
-        while (item := coming.result()) is not None:
-            coming = thread.submit(next, items, None)
+        following = thread.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = thread.submit(next, items, None)
             yield item

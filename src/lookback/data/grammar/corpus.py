@@ -11,13 +11,13 @@ from lookback.data.grammar.derive import AgreeingPair, Deriver, Pair
 from lookback.data.grammar.drawing import Drawing
 from lookback.data.grammar.lexicon import SIZES
 from lookback.data.grammar.notation import DEPENDENCIES
-from lookback.data.preparation.cache import kept
+from lookback.data.preparation.cache import cached_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
-SHORTEST, LONGEST = 3, 200  # words of the shortest sentence there is, and of the longest a reader may be asked to bear
-READY = Path(__file__).parent / "ready"  # the corpus of the default arguments, so that nobody's first training waits
+SHORTEST, LONGEST = 3, 200  # words of the shortest sentence of the grammar, and of the longest that is allowed
+READY = Path(__file__).parent / "ready"  # the corpus of the default arguments: a first training need not generate it
 
 
 class GrammarCorpus:
@@ -41,14 +41,14 @@ class GrammarCorpus:
             both languages; or `long`: relative clauses between a subject and what agrees with it, objects and reasons
             called first, adverbs moved over their clause. The rows then have the feature `agreement`, too.
         seed: every draw comes from it, the same on every platform.
-        cache: folder that keeps corpora; None means a folder beside the cached datasets of `datasets`.
+        cache: folder that holds corpora; None means a folder in the cache of `datasets`.
 
     Raises:
         ValueError: if a value is out of its range; the message names argument, value and range.
     """
 
     bleu_tokenize = "none"  # the text is tokenised already
-    max_length_ratio: float | None = None  # whatever the grammar says is a translation
+    max_length_ratio: float | None = None  # every pair of the grammar is a translation
     streaming = False
 
     def __init__(
@@ -90,7 +90,7 @@ class GrammarCorpus:
         self.cache = cache
 
     def load(self, split: str) -> "Dataset":
-        """The split `train`, `validation` or `test`, memory-mapped from the cache; made first if not there yet.
+        """The split `train`, `validation` or `test`, memory-mapped from the cache, which is filled first if need be.
 
         Features: `source` and `target` (words joined by one space), `alignment` (sorted pairs of 0-based positions,
         source word and target word). With `dependencies=long` also `agreement`: the target words whose form a noun or
@@ -104,11 +104,11 @@ class GrammarCorpus:
 
         doing = "Unpacking" if self.ready.is_dir() else "Generating"
         title = f"{doing} the built-in corpus, once: {sum(self.pairs.values()):,} pairs"
-        folder = kept("grammar", self._key(), title, self._write, self.cache)
+        folder = cached_folder("grammar", self._key(), title, self._write, self.cache)
         return Dataset.load_from_disk(str(folder / split))
 
     def generate(self) -> dict[str, list[Pair | AgreeingPair]]:
-        """Derive the pairs of every split, whatever is kept of them."""
+        """Derive the pairs of every split, without a look at the cache."""
         drawing = Drawing(self.pairs, self.min_length, Deriver(self.lexicon, self.dependencies), self.seed)
         # The test split comes first: what it holds must not depend on the others.
         test = drawing.split("test", self.max_length)
@@ -117,7 +117,7 @@ class GrammarCorpus:
         return {"train": train, "validation": validation, "test": test}
 
     def generated(self) -> "DatasetDict":
-        """What `generate` gives, as `load` gives it."""
+        """The pairs of `generate` with the features that `load` has."""
         from datasets import Dataset, DatasetDict, Features, List, Value
 
         features = Features(
@@ -136,11 +136,11 @@ class GrammarCorpus:
 
     @property
     def ready(self) -> Path:
-        """Where the corpus would lie if it came with the package."""
+        """The folder of the corpus in the package, if it is the one that comes with it."""
         return READY / self._key()
 
     def _key(self) -> str:
-        """The name that a corpus is kept under: decided by every argument and by the modules that write its sentences."""
+        """The corpus' name in the cache: a hash of every argument and of the modules that write its sentences."""
         lengths = [self.min_length, self.max_length, self.train_max_length]
         arguments = [self.pairs, *lengths, self.lexicon, self.dependencies, self.seed]
         digest = hashlib.sha256(json.dumps(arguments).encode())

@@ -1,1 +1,1 @@
-"""What happens to text before training: it is filtered, encoded and kept."""
+"""What happens to text before training: it is filtered and encoded, and the results are cached."""

@@ -1,4 +1,4 @@
-"""What is made once and kept: a folder appears whole or not at all, and one process makes it while others wait."""
+"""A cache of folders. A folder appears whole or not at all, and one process makes it while others wait."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from lookback.common.errors import InputError
 from lookback.data.progress import step
 
 
-def kept(
+def cached_folder(
     kind: str, parts: object, title: str, write: Callable[[Path], None], cache: str | os.PathLike[str] | None = None
 ) -> Path:
-    """The folder that `write` made, now or at an earlier time.
+    """The folder that `write` filled, now or in an earlier call with equal `parts`.
 
-    It lies in the cache of `datasets` (HF_DATASETS_CACHE), under `kind` and a hash of `parts`. `write` is given an
-    empty folder beside it, which is renamed when it is done: a process that is killed leaves nothing that is ever used,
-    and a second process that wants the same folder waits for the first and takes what that one made.
+    It is in the cache of `datasets` (HF_DATASETS_CACHE), under `kind` and a hash of `parts`. `write` fills an empty
+    folder beside it, which is renamed when it is done. So what a killed process leaves behind is never used. A second
+    process that wants the same folder waits for the first and takes what that one made.
 
     Args:
-        kind: what is made, a name for a folder, such as "text".
-        parts: all that decides what `write` writes, the version of its format included; its `repr` is hashed.
+        kind: what is cached, a name for a folder, such as "text".
+        parts: all that decides what `write` writes, the version of its format included. Its `repr` is hashed.
         title: what to tell the user while it is made, such as "Reading a.en".
         write: fills the folder.
-        cache: a folder of the user's instead of the cache of `datasets`; `kind` then has no folder of its own in it.
+        cache: a folder to use instead of the cache of `datasets`, without a folder for each `kind`.
 
     Errors: InputError if the disk is full or the cache cannot be written; whatever `write` raises.
     """
@@ -61,7 +61,7 @@ def kept(
 
 
 def _make(folder: Path, title: str, write: Callable[[Path], None]) -> None:
-    # whoever holds the lock is alone with this name: what a killed process left is swept away
+    # this process holds the lock: any other folder of this name was left by a process that was killed
     for leftover in folder.parent.glob(f".{folder.name}-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -77,6 +77,6 @@ def _make(folder: Path, title: str, write: Callable[[Path], None]) -> None:
 
 
 def _to_disk(path: Path) -> None:
-    """Wait until the file's content is on the disk: after a power cut a name must not stand for nothing."""
+    """Wait until the file's content is on the disk: after a power cut no named file may be empty."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""A split of a corpus as ids: encoded once, kept in raw files, memory-mapped afterwards."""
+"""A split of a corpus as token ids: encoded once, cached in raw files, memory-mapped from then on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import torch
 
 from lookback.common.special_tokens import BOS, EOS, UNK
 from lookback.data.batches.batching import Batch, Sentences
-from lookback.data.corpora.columns import both, columns
+from lookback.data.corpora.columns import columns, on_both_sides
 from lookback.data.corpora.corpus import SIDES
-from lookback.data.preparation.cache import kept
+from lookback.data.datasets_private import datasets_fingerprint
+from lookback.data.preparation.cache import cached_folder
 from lookback.data.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 
 _FORMAT = 1  # of the files: raise it when the same text and tokenizers give other bytes
 _Encoded = tuple[np.ndarray, np.ndarray, int]
-"""Ids of texts one after the other, each with its marks; how many each text has; how many words are unknown."""
+"""The token ids of all texts, with special tokens, one after the other; how many each text has; how many are UNK."""
 _TOKENS, _OFFSETS = np.dtype("<i4"), np.dtype("<i8")
 
 
 @dataclass(frozen=True)
 class EncodedPairs:
-    """Many pairs: every source ends with EOS, every target begins with BOS and ends with EOS.
+    """Pairs as token ids: every source ends with EOS, every target begins with BOS and ends with EOS.
 
     Attributes:
         source: the sources.
         target: as many targets.
-        unknown: how many tokens of the sources and of the targets are unknown.
-        ids: (N,) int64, the row of each pair in its split; None: they are the rows.
+        unknown: how many tokens of the sources and of the targets are UNK.
+        ids: (N,) int64, the row of each pair in its split; None: pair i is row i.
     """
 
     source: Sentences
@@ -59,12 +60,14 @@ class EncodedPairs:
 
     @property
     def target_lengths(self) -> np.ndarray:
-        """(N,) int64: tokens to predict of each target, EOS included; BOS is not predicted."""
+        """(N,) int64: tokens to predict in each target. EOS is one of them, BOS is not."""
         return self.target.lengths - 1
 
     def describe(self) -> dict[str, float]:
-        """Counts: pairs, tokens of each side (source: words and EOS; target: what is predicted, words and EOS) and the
-        share of unknown words, 0 to 1; marks are no words."""
+        """The number of pairs, the tokens of each side, and the share of them that is UNK, 0 to 1.
+
+        Tokens are those of the text and one EOS a sentence; the share of UNK is among those of the text.
+        """
         pairs, tokens = len(self), (len(self.source.tokens), len(self.target.tokens) - len(self))
         numbers: dict[str, float] = {"pairs": pairs}
         numbers |= {f"{side}_tokens": count for side, count in zip(SIDES, tokens, strict=True)}
@@ -76,13 +79,13 @@ class EncodedPairs:
 def encode_pairs(
     texts: Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, keep: np.ndarray | None = None
 ) -> EncodedPairs:
-    """Encode the columns `source` and `target` of a split; with equal text and tokenizers again, read the cache.
+    """Encode the columns `source` and `target` of a split, or read what was cached for equal text and tokenizers.
 
     Args:
         texts: the split.
         source_tokenizer: of its sources.
         target_tokenizer: of its targets.
-        keep: (N,) bool, the pairs to encode; None: all. The rows of the result count these alone.
+        keep: (N,) bool, the pairs to encode; None: all. Pair i of the result is the i-th of these.
     """
     tokenizers = (source_tokenizer, target_tokenizer)
     digests = tuple(hashlib.sha256(tokenizer.to_json().encode()).hexdigest() for tokenizer in tokenizers)
@@ -96,20 +99,21 @@ def encode_pairs(
         with open(folder / "source.tokens", "wb") as source, open(folder / "target.tokens", "wb") as target:
             for sides in columns(texts, keep):
                 encoded = _encode_both(*sides, *tokenizers)
-                for i, (file, (tokens, each, missed)) in enumerate(zip((source, target), encoded, strict=True)):
+                for i, (file, (tokens, counts, unknowns)) in enumerate(zip((source, target), encoded, strict=True)):
                     tokens.astype(_TOKENS, copy=False).tofile(file)
-                    lengths[i].append(each)
-                    unknown[i] += missed
+                    lengths[i].append(counts)
+                    unknown[i] += unknowns
         for side, parts in zip(SIDES, lengths, strict=True):
             np.cumsum(np.concatenate([np.zeros(1, np.int64), *parts]), dtype=_OFFSETS).tofile(
                 folder / f"{side}.offsets"
             )
         (folder / "unknown.json").write_text(json.dumps(unknown), encoding="utf-8")
 
-    folder = kept("ids", (_FORMAT, texts._fingerprint, chosen, digests), f"Encoding {count:,} pairs", write)
+    parts = (_FORMAT, datasets_fingerprint(texts), chosen, digests)
+    folder = cached_folder("ids", parts, f"Encoding {count:,} pairs", write)
     source, target = (_mapped(folder, side) for side in SIDES)
-    missed = json.loads((folder / "unknown.json").read_text(encoding="utf-8"))
-    return EncodedPairs(source, target, (missed[0], missed[1]))
+    unknown = json.loads((folder / "unknown.json").read_text(encoding="utf-8"))
+    return EncodedPairs(source, target, (unknown[0], unknown[1]))
 
 
 def encode_arrays(
@@ -124,22 +128,23 @@ def encode_arrays(
 def _encode_both(
     source: pa.Array, target: pa.Array, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
 ) -> tuple[_Encoded, _Encoded]:
-    return both(lambda side: _encode(*side), (source, source_tokenizer, False), (target, target_tokenizer, True))
+    sides = (source, source_tokenizer, False), (target, target_tokenizer, True)
+    return on_both_sides(lambda side: _encode(*side), *sides)
 
 
-def _encode(texts: pa.Array, tokenizer: Tokenizer, begin: bool) -> _Encoded:
-    words, counts = tokenizer.encode_column(texts)
-    lengths = counts + 1 + begin
+def _encode(texts: pa.Array, tokenizer: Tokenizer, with_bos: bool) -> _Encoded:
+    text_tokens, counts = tokenizer.encode_column(texts)
+    lengths = counts + 1 + with_bos
     ends = np.cumsum(lengths)
-    tokens = np.empty(len(words) + len(lengths) * (1 + begin), np.int32)
-    is_word = np.ones(len(tokens), dtype=bool)
-    is_word[ends - 1] = False
+    tokens = np.empty(len(text_tokens) + len(lengths) * (1 + with_bos), np.int32)
+    is_text = np.ones(len(tokens), dtype=bool)
+    is_text[ends - 1] = False
     tokens[ends - 1] = EOS
-    if begin:
-        is_word[ends - lengths] = False
+    if with_bos:
+        is_text[ends - lengths] = False
         tokens[ends - lengths] = BOS
-    tokens[is_word] = words
-    return tokens, lengths, int(np.count_nonzero(words == UNK))
+    tokens[is_text] = text_tokens
+    return tokens, lengths, int(np.count_nonzero(text_tokens == UNK))
 
 
 def _mapped(folder: Path, side: str) -> Sentences:
@@ -148,6 +153,6 @@ def _mapped(folder: Path, side: str) -> Sentences:
 
 
 def _file(path: Path, kind: np.dtype) -> np.ndarray:
-    if not path.stat().st_size:  # there is nothing to map
+    if not path.stat().st_size:  # an empty file cannot be mapped
         return np.zeros(0, kind)
     return np.memmap(path, kind, "r").view(np.ndarray)

@@ -1,4 +1,4 @@
-"""Which training pairs are left out, and why; and what a test set shares with them."""
+"""Which training pairs are dropped, and why; and which test pairs also stand in the training split."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookback.data.corpora.columns import both, columns
-from lookback.data.preparation.cache import kept
+from lookback.data.corpora.columns import columns, on_both_sides
+from lookback.data.datasets_private import datasets_fingerprint
+from lookback.data.preparation.cache import cached_folder
 from lookback.data.units import count_words
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-_FORMAT = 1  # of what is kept: raise it when another pair is dropped or counted
-# A translation of a sentence inside the limit hardly needs twice the limit; without a bound, one stray line of 10,000
-# words would cost the memory of a whole batch of them.
-_TARGET_ROOM = 2
+_FORMAT = 1  # of the cached decision: raise it when another pair is dropped or counted
+# The target may have twice as many words as the source's limit: hardly a translation needs more. Without a limit on
+# targets, the whole batch of one stray line of 10,000 words would be padded to its length.
+_TARGET_FACTOR = 2
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a training pair may be.
+    """How long a training pair may be.
 
     Args:
         max_length: words of the source at most; its target may have twice as many. None: no limit.
@@ -38,23 +39,23 @@ class Limits:
     max_length_ratio: float | None
 
     def keep(self, source: pa.Array, target: pa.Array, dropped: dict[str, int] | None = None) -> np.ndarray:
-        """(N,) bool: the pairs that stay. The others are added to `dropped`, each under its first reason."""
-        words = both(count_words, source, target)
+        """(N,) bool: whether each pair is kept. The others are counted in `dropped`, each under its first reason."""
+        words = on_both_sides(count_words, source, target)
         shorter, longer = np.minimum(*words), np.maximum(*words)
         reasons = {"a side without words": shorter == 0}
         if self.max_length is not None:
             reasons[f"source over {self.max_length} words"] = words[0] > self.max_length
-            room = _TARGET_ROOM * self.max_length
-            reasons[f"target over {room} words"] = words[1] > room
+            target_limit = _TARGET_FACTOR * self.max_length
+            reasons[f"target over {target_limit} words"] = words[1] > target_limit
         if self.max_length_ratio is not None:
             ratio = self.max_length_ratio
             reasons[f"one side over {ratio:g} times as long as the other"] = longer > ratio * shorter
-        stay = np.ones(len(source), dtype=bool)
+        keep = np.ones(len(source), dtype=bool)
         for reason, rows in reasons.items():
-            if dropped is not None and (count := int((rows & stay).sum())):
+            if dropped is not None and (count := int((rows & keep).sum())):
                 dropped[reason] = dropped.get(reason, 0) + count
-            stay &= ~rows
-        return stay
+            keep &= ~rows
+        return keep
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ class Selection:
     """The training pairs that are trained on.
 
     Attributes:
-        keep: (N,) bool, of all pairs of the split.
-        pairs: how many stay.
-        dropped: how many do not, by reason.
-        identical: how many of those that stay have a target that is their source.
-        overlap: test pairs of which the training pairs that stay hold both sides ("pairs"), or a source ("sources").
+        keep: (N,) bool, whether each pair of the split is trained on.
+        pairs: how many are.
+        dropped: how many are not, by reason.
+        identical: how many of those trained on have the same text as source and target.
+        overlap: how many test pairs are also trained on ("pairs"), and how many of their sources are ("sources").
     """
 
     keep: np.ndarray
@@ -77,16 +78,16 @@ class Selection:
 
     @classmethod
     def of(cls, texts: Dataset, limits: Limits, test: Dataset) -> Selection:
-        """Decide, or read what was decided before about the same text, limits and test set."""
-        parts = (_FORMAT, texts._fingerprint, repr(limits), test._fingerprint)
-        folder = kept(
-            "selections", parts, f"Filtering {len(texts):,} pairs", lambda to: _decide(texts, limits, test, to)
+        """Choose the pairs, or read the cached choice for the same text, limits and test set."""
+        parts = (_FORMAT, datasets_fingerprint(texts), repr(limits), datasets_fingerprint(test))
+        folder = cached_folder(
+            "selections", parts, f"Filtering {len(texts):,} pairs", lambda folder: _select(texts, limits, test, folder)
         )
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
         return cls(np.load(folder / "keep.npy", mmap_mode="r"), **about)
 
     def report(self, test_pairs: int) -> None:
-        """Say on standard error what was dropped, and what is likely to be a mistake."""
+        """Print what was dropped, and warn of what is likely to be a mistake, on standard error."""
         if self.dropped:
             report_dropped(self.pairs, self.dropped)
         if self.overlap["pairs"] or self.overlap["sources"]:
@@ -104,32 +105,32 @@ class Selection:
 
 
 def report_dropped(pairs: int, dropped: dict[str, int]) -> None:
-    """Say on standard error how many training pairs stayed, and why the others did not."""
+    """Print on standard error how many training pairs are kept, and why the others are not."""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items())
     total = pairs + sum(dropped.values())
     print(f"training pairs: {pairs:,} of {total:,} (dropped: {reasons})", file=sys.stderr)
 
 
-def _decide(texts: Dataset, limits: Limits, test: Dataset, folder: Path) -> None:
+def _select(texts: Dataset, limits: Limits, test: Dataset, folder: Path) -> None:
     test_sources = [source for sources, _ in columns(test) for source in sources.to_pylist()]
     test_targets = [target for _, targets in columns(test) for target in targets.to_pylist()]
-    looked_up = pa.array(dict.fromkeys(test_sources), pa.string())
+    test_source_set = pa.array(dict.fromkeys(test_sources), pa.string())
     shared_sources: set[str] = set()
     shared_pairs: set[tuple[str, str]] = set()
     keep = np.zeros(len(texts), dtype=bool)
     dropped: dict[str, int] = {}
     start = identical = 0
     for source, target in columns(texts):
-        stay = limits.keep(source, target, dropped)
-        keep[start : start + len(stay)] = stay
-        start += len(stay)
-        rows = pa.array(stay)
+        part = limits.keep(source, target, dropped)
+        keep[start : start + len(part)] = part
+        start += len(part)
+        rows = pa.array(part)
         identical += pc.and_(pc.equal(source, target), rows).true_count
-        known = pc.and_(pc.is_in(source, looked_up.cast(source.type)), rows)
-        if known.true_count:
-            found = source.filter(known).to_pylist()
-            shared_sources.update(found)
-            shared_pairs.update(zip(found, target.filter(known).to_pylist(), strict=True))
+        shared = pc.and_(pc.is_in(source, test_source_set.cast(source.type)), rows)
+        if shared.true_count:
+            sources = source.filter(shared).to_pylist()
+            shared_sources.update(sources)
+            shared_pairs.update(zip(sources, target.filter(shared).to_pylist(), strict=True))
     np.save(folder / "keep.npy", keep)
     about = {
         "pairs": int(keep.sum()),

@@ -1,6 +1,6 @@
-"""What this project's own tokenizers have in common: they never look across a space (U+0020).
+"""What this project's own tokenizers have in common: no token spans a space (U+0020).
 
-So a text's ids are those of its units, one after the other, and each distinct unit need be encoded only once.
+So a text's tokens are those of its units, one after the other, and each distinct unit is encoded only once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
 # `str.split()` also splits at the four ASCII separators, which Unicode's White_Space property leaves out.
 _ASCII_SEPARATORS = r"[\x1c-\x1f]"
-# all that `str.isspace()` calls white space, without U+0020
+# all that is white space to `str.isspace()`, but for U+0020
 _OTHER_SPACES = "[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 
@@ -28,9 +28,9 @@ def word_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
 def piece_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
     """A tokenizer of pieces of words that keeps every character, so that decoding gives exactly the text.
 
-    A word is preceded by its space, and so is the first, by one that decoding takes away again: the same word is the
-    same pieces wherever it stands. Other white space stands alone, and a piece ends after `<`: thus no piece spans two
-    words, and none can be spelt like one of the symbols or like the name of a byte, `<0x41>`.
+    A word begins with the space before it. The first word is given one too, which decoding removes, so that a word is
+    the same pieces wherever it stands. Other white space is a unit of its own, and a piece ends after `<`. So no piece
+    spans two words, and none is spelt like a special token or like the name of a byte, `<0x41>`.
     """
     backend = tokenizers.Tokenizer(model)
     space = normalizers.Prepend(" ")
@@ -47,12 +47,12 @@ def piece_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
 
 
 def looks_across_spaces(backend: tokenizers.Tokenizer) -> bool:
-    """Whether a text's ids may be others than those of its units: true for all but the two kinds of this module."""
-    return bool(backend.get_added_tokens_decoder()) or _cutting(backend) not in _OWN_CUTTINGS
+    """Whether a text's tokens may differ from those of its units: true for all but the two kinds of this module."""
+    return bool(backend.get_added_tokens_decoder()) or _splitting(backend) not in _OWN_SPLITTINGS
 
 
-def _cutting(backend: tokenizers.Tokenizer) -> tuple[bytes, bytes]:
-    """What decides where text is cut, as the library writes it."""
+def _splitting(backend: tokenizers.Tokenizer) -> tuple[bytes, bytes]:
+    """The steps that decide where text is split, as the library serializes them."""
     normalizer, pre_tokenizer = backend.normalizer, backend.pre_tokenizer
     return (
         normalizer.__getstate__() if normalizer is not None else b"",
@@ -60,6 +60,6 @@ def _cutting(backend: tokenizers.Tokenizer) -> tuple[bytes, bytes]:
     )
 
 
-_OWN_CUTTINGS = frozenset(
-    _cutting(kind(models.BPE(), lowercase)) for kind in (word_backend, piece_backend) for lowercase in (False, True)
+_OWN_SPLITTINGS = frozenset(
+    _splitting(kind(models.BPE(), lowercase)) for kind in (word_backend, piece_backend) for lowercase in (False, True)
 )

@@ -1,4 +1,4 @@
-"""Recipes: how the tokenizers of a corpus are learnt from its training sentences, or where they come from."""
+"""How the tokenizers of a corpus are learnt from its training sentences, or which files they are read from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tokenizers import models, normalizers, trainers
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
 from lookback.data.tokenizers.backend import piece_backend, word_backend
-from lookback.data.tokenizers.foreign import adopted
+from lookback.data.tokenizers.foreign import renumbered
 from lookback.data.tokenizers.tokenizer import Tokenizer
 from lookback.data.tokenizers.unigram import unigram_pieces
 from lookback.data.units import slices, units
@@ -28,15 +28,16 @@ Column = Callable[[str], Iterator[pa.Array]]
 
 _BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # the library's names for them
 _FIXED = (*SPECIAL_TOKENS, *_BYTES)
-_COVERAGE = 0.9995  # of the training text's characters are spelt as themselves, the rarest as bytes (SentencePiece's)
+_COVERAGE = 0.9995  # the share of the text whose characters have a token, as in SentencePiece; others become bytes
 _LONGEST_PIECE = 16  # characters
-_LEARNT_FROM = 4_000_000  # characters of different words, as many as the unigram learner looks at
+_LEARNT_FROM = 4_000_000  # characters of distinct words that the unigram learner looks at
 
 
 class Tokenization(ABC):
-    """What gives a pair of tokenizers. Its `repr` is its identity: equal ones learn the same from the same sentences.
+    """A recipe for the tokenizers of the two sides. Recipes with equal `repr` learn the same from the same sentences.
 
-    joint: whether one tokenizer serves both sides.
+    Attributes:
+        joint: whether one tokenizer serves both sides.
     """
 
     joint: bool
@@ -47,9 +48,9 @@ class Tokenization(ABC):
         They depend on the sentences alone, not on the number of threads.
 
         Args:
-            column: gives the training sentences of "source" or "target" as arrays of strings, as often as it is asked.
+            column: gives the training sentences of "source" or "target" as arrays of strings. It may be called again.
 
-        Errors: InputError if the sentences leave nothing to learn.
+        Errors: InputError if there is nothing to learn from the sentences.
         """
         if self.joint:
             both = self._learnt(lambda: chain(column("source"), column("target")))
@@ -62,14 +63,14 @@ class Tokenization(ABC):
 
 @dataclass(frozen=True)
 class WordTokenization(Tokenization):
-    """Words as `str.split()` gives them: the most frequent, of equally frequent ones the first in code-point order.
+    """The most frequent words, as `str.split()` gives them. All others become `<unk>`.
 
-    All others become `<unk>`.
+    Equally frequent words are ordered by code points.
 
     Args:
-        vocabulary_size: ids of each tokenizer at most, the four symbols included.
-        min_frequency: a word that occurs less often is left out.
-        lowercase: whether upper case is read as lower case; decoding gives lower case.
+        vocabulary_size: ids of each tokenizer at most, the four special tokens included.
+        min_frequency: words that occur less often are not in the vocabulary.
+        lowercase: whether text is lowercased; decoding gives lower case.
         joint: whether one tokenizer serves both sides.
 
     Errors: ValueError if `vocabulary_size` leaves no room for a word or `min_frequency` is below 1; `learn` raises
@@ -88,15 +89,15 @@ class WordTokenization(Tokenization):
             raise ValueError(f"min_frequency: {self.min_frequency}, expected 1 or more")
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
-        # Not the library's trainer: a word of the text that is spelt like a symbol would take the symbol's id.
+        # The library's trainer would give a word of the text that is spelt like a special token the id of that token.
         counts: Counter[str] = Counter()
         for unit, count in _unit_counts(texts()):
             for word in unit.split():
                 counts[word] += count
         if self.lowercase:
             counts = _lowercased(counts)
-        for symbol in SPECIAL_TOKENS:
-            counts.pop(symbol, None)
+        for token in SPECIAL_TOKENS:
+            counts.pop(token, None)
         if not counts:
             raise _no_words()
         frequent = sorted((-count, word) for word, count in counts.items() if count >= self.min_frequency)
@@ -115,8 +116,8 @@ class PieceTokenization(Tokenization):
     """Pieces of words, and bytes for what no piece spells: every text comes back exactly.
 
     Args:
-        vocabulary_size: ids of each tokenizer at most, the four symbols and 256 bytes included.
-        lowercase: whether upper case is read as lower case; decoding gives lower case.
+        vocabulary_size: ids of each tokenizer at most, the four special tokens and 256 bytes included.
+        lowercase: whether text is lowercased; decoding gives lower case.
         joint: whether one tokenizer serves both sides.
 
     Errors: ValueError if `vocabulary_size` leaves no room for pieces; `learn` raises InputError if there are no words.
@@ -132,7 +133,7 @@ class PieceTokenization(Tokenization):
 
     @property
     def _room(self) -> int:
-        """How many pieces may be learnt."""
+        """The number of pieces that may be learnt."""
         return self.vocabulary_size - len(_FIXED)
 
 
@@ -160,12 +161,12 @@ class BPETokenization(PieceTokenization):
 
 @dataclass(frozen=True)
 class UnigramTokenization(PieceTokenization):
-    """A unigram model (Kudo 2018): a text is cut in the likeliest way."""
+    """A unigram model (Kudo 2018): a text is split in the most probable way."""
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(self._room // 2, 1))
         pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, self._room)
-        # no text can be cut into the names of symbols and bytes (`piece_backend`): their score never counts
+        # no text is split into the names of special tokens and bytes (see `piece_backend`): their score has no effect
         fixed = [(piece, 0.0) for piece in _FIXED]
         model = models.Unigram([*fixed, *pieces], unk_id=UNK, byte_fallback=True)
         return Tokenizer(piece_backend(model, self.lowercase))
@@ -173,7 +174,7 @@ class UnigramTokenization(PieceTokenization):
 
 @dataclass(frozen=True)
 class CharacterTokenization(PieceTokenization):
-    """Characters: the most frequent, of equally frequent ones the first in code-point order."""
+    """The most frequent characters; equally frequent ones are ordered by code points. All others are spelt as bytes."""
 
     vocabulary_size: int = 4000
 
@@ -183,13 +184,13 @@ class CharacterTokenization(PieceTokenization):
 
 @dataclass(frozen=True, repr=False)
 class FileTokenization(Tokenization):
-    """Tokenizers that are there already, in files of the `tokenizers` library; nothing is learnt.
+    """Tokenizers from files of the `tokenizers` library. Nothing is learnt.
 
     Args:
-        source: path of the source side's tokenizer.json.
-        target: path of the target side's; the same path makes the tokenizer joint.
+        source: path of the source's tokenizer.json.
+        target: path of the target's tokenizer.json. If it is the same file, the tokenizer is joint.
 
-    Errors: InputError where a path is not given, or is no tokenizer.json.
+    Errors: InputError if a path is not given or is no tokenizer.json.
     """
 
     source: str | None
@@ -200,12 +201,12 @@ class FileTokenization(Tokenization):
         return self._content("source")[0].samefile(self._content("target")[0])
 
     def learn(self, column: Column) -> tuple[Tokenizer, Tokenizer]:
-        """The two tokenizers; the training sentences are not looked at."""
+        """The two tokenizers. The training sentences are not read."""
         source = self._read("source")
         return source, source if self.joint else self._read("target")
 
     def __repr__(self) -> str:
-        """What the files hold, wherever they lie."""
+        """Hashes of the files' contents: equal files have equal tokenizers, whatever their paths."""
         hashes = (hashlib.sha256(self._content(side)[1]).hexdigest() for side in ("source", "target"))
         return f"{type(self).__name__}({', '.join(hashes)}, joint={self.joint})"
 
@@ -215,15 +216,15 @@ class FileTokenization(Tokenization):
     def _read(self, side: str) -> Tokenizer:
         path, content = self._content(side)
         try:
-            return Tokenizer(adopted(content.decode()))
+            return Tokenizer(renumbered(content.decode()))
         except Exception as error:  # the library raises bare Exception on malformed input
             raise InputError(f"tokenizer.{side}: {path} is not a tokenizer.json: {error}") from error
 
     def _content(self, side: str) -> tuple[Path, bytes]:
-        named = self.source if side == "source" else self.target
-        if named is None:
+        file = self.source if side == "source" else self.target
+        if file is None:
             raise InputError(f"tokenizer.{side}: not given, expected the path of a tokenizer.json")
-        path = Path(named).expanduser()
+        path = Path(file).expanduser()
         if not path.is_file():
             raise InputError(f"tokenizer.{side}: {path}: no such file, expected a tokenizer.json")
         return path, path.read_bytes()
@@ -245,14 +246,14 @@ def _no_words() -> InputError:
 
 
 def _unit_counts(texts: Iterator[pa.Array]) -> Iterator[tuple[str, int]]:
-    """Every unit with its count, some ten thousand sentences at a time."""
+    """Units and their counts. A unit may come several times: 50,000 sentences are counted at a time."""
     for array in texts:
         for part in units(array):
             yield from zip(part.distinct, np.bincount(part.codes, minlength=len(part.distinct)).tolist(), strict=True)
 
 
 def _lowercased(counts: Counter[str]) -> Counter[str]:
-    """The counts of the same words in the library's lower case: Python's differs in a few letters."""
+    """The counts of the words in lower case. The library lowercases them: Python differs in a few letters."""
     lower = normalizers.Lowercase()
     lowered: Counter[str] = Counter()
     for word, count in counts.items():
@@ -261,7 +262,7 @@ def _lowercased(counts: Counter[str]) -> Counter[str]:
 
 
 def _alphabet(texts: Iterator[pa.Array], lowercase: bool, coverage: float, size: int) -> list[str]:
-    """The space, and the most frequent characters that make up `coverage` of the text; at most `size`."""
+    """The space, and the most frequent characters until they cover a share `coverage` of the text; at most `size`."""
     occurrences = np.zeros(0, np.int64)
     for array in texts:
         for part in units(array):
@@ -277,7 +278,7 @@ def _alphabet(texts: Iterator[pa.Array], lowercase: bool, coverage: float, size:
     if lowercase:
         letters: Counter[str] = Counter()
         for lowered, count in _lowercased(counts).items():
-            for letter in lowered:  # of one letter there may be two
+            for letter in lowered:  # the lower case of one letter may have two
                 letters[letter] += count
         counts = letters
     characters, covered = [" "], 0
@@ -295,7 +296,7 @@ def _bpe(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> models.BPE
 
 
 def _words(texts: Iterator[pa.Array], characters: Sequence[str], lowercase: bool) -> Counter[str]:
-    """What is cut into pieces, and how often it occurs, without the characters that are not spelt as themselves."""
+    """The words to learn pieces from, with their counts, without characters that are not among `characters`."""
     counts: Counter[str] = Counter()
     for unit, count in _unit_counts(texts):
         counts[unit] += count
@@ -303,7 +304,7 @@ def _words(texts: Iterator[pa.Array], characters: Sequence[str], lowercase: bool
     rare = re.compile(f"[^{re.escape(''.join(characters))}]")
     words: Counter[str] = Counter()
     seen = 0
-    for unit, count in counts.most_common():  # of equally frequent ones those that come first in the corpus
+    for unit, count in counts.most_common():  # equally frequent ones in the order of the corpus
         for word, _ in backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(unit)):
             words[rare.sub("", word)] += count
         seen += len(unit)

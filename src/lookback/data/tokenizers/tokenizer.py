@@ -1,4 +1,4 @@
-"""From text to symbol ids and back, on a `tokenizers.Tokenizer`."""
+"""From text to token ids and back, with a `tokenizers.Tokenizer`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ import pyarrow as pa
 import tokenizers
 
 from lookback.common.errors import InputError
+from lookback.common.files import atomic_write
 from lookback.common.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from lookback.common.words import word_starts
 from lookback.data.tokenizers.backend import looks_across_spaces
 from lookback.data.units import slices, sums, units
 
-_MARKS = (PAD, BOS, EOS)
-_MOST_KEPT = 100_000  # units whose ids are remembered
+_NOT_TEXT = (PAD, BOS, EOS)
+_MOST_UNITS = 100_000  # units whose ids are remembered, about
 
 
 class Tokenizer:
-    """Turns text into ids and ids into text; what a piece is (word, subword, character) is the wrapped object's matter.
+    """Turns text into token ids and back. Whether a token is a word, a subword or a character, the backend decides.
 
-    The first four ids are `lookback.common.special_tokens`. Text cannot smuggle them in: a `</s>` that stands in the text is a word
-    like any other, and an unknown one where there are no smaller pieces to spell it with.
+    The first four ids are `lookback.common.special_tokens`. Text never becomes one of PAD, BOS and EOS: a `</s>` in the
+    text is a word like any other, spelt with smaller pieces, or UNK where there are none.
 
     Args:
-        backend: a tokenizer of the `tokenizers` library, whose ids 0..3 are `<pad> <unk> <s> </s>`.
+        backend: a tokenizer of the `tokenizers` library, whose ids 0 to 3 are `<pad> <unk> <s> </s>`.
 
     Errors: ValueError if these ids are anything else.
     """
@@ -42,54 +43,55 @@ class Tokenizer:
         backend.encode_special_tokens = True  # not part of tokenizer.json: set on every load
         self._backend = backend
         self._across_spaces = looks_across_spaces(backend)
-        self._known = _Rows()
+        self._known = _IdLists()
         self._lock = Lock()  # a joint tokenizer encodes both sides at once
 
     def __len__(self) -> int:
-        """The number of ids, the four symbols included."""
+        """The number of ids, the four special tokens included."""
         return self._backend.get_vocab_size()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """One list of ids a text. No begin or end mark is added; the empty text gives an empty list."""
+        """One list of ids for each text, without BOS and EOS. The empty text gives an empty list."""
         encodings = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [_unmarked(encoding.ids) for encoding in encodings]
+        return [_without_special(encoding.ids) for encoding in encodings]
 
     def encode_column(self, texts: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-        """The ids that `encode` gives, of a whole column of strings: much faster where spaces part the words.
+        """The ids that `encode` gives, for a whole column of strings: much faster where no token spans a space.
 
-        Returns: the ids of all texts one after the other (tokens,) int32, and how many each text has (N,) int64.
+        Returns: (tokens,) int32, the ids of all texts one after the other; (N,) int64, how many each text has.
         """
         ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
-        for part_ids, part_lengths in self._whole(texts) if self._across_spaces else self._by_units(texts):
+        for part_ids, part_lengths in self._by_texts(texts) if self._across_spaces else self._by_units(texts):
             ids.append(part_ids)
             lengths.append(part_lengths)
         return np.concatenate(ids), np.concatenate(lengths)
 
-    def _whole(self, texts: pa.Array | pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _by_texts(self, texts: pa.Array | pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for part in slices(texts):
-            rows = _Rows()
-            rows.append(self.encode(part.to_pylist()))
-            yield rows.ids, rows.lengths
+            lists = _IdLists()
+            lists.append(self.encode(part.to_pylist()))
+            yield lists.ids, lists.lengths
 
     def _by_units(self, texts: pa.Array | pa.ChunkedArray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for part in units(texts):
             with self._lock:
                 rows = self._rows(part.distinct)[part.codes]
-                known_ids, known_lengths = self._known.ids, self._known.lengths  # replaced, never written to
+                # these arrays may be replaced, but are never written to: the lock is not needed below
+                known_ids, known_lengths = self._known.ids, self._known.lengths
             lengths = known_lengths[rows]
             starts = (np.cumsum(known_lengths) - known_lengths)[rows]
-            yield _runs(known_ids, starts, lengths), sums(lengths, part.lengths)
+            yield _segments(known_ids, starts, lengths), sums(lengths, part.lengths)
 
     def _rows(self, distinct: Sequence[str]) -> np.ndarray:
-        """Where the ids of these units stand in what is known: (units,)."""
+        """(units,): the row of each unit in `self._known`. Units that are not there yet are encoded and added."""
         known = self._known
-        if len(known.row) > _MOST_KEPT:
-            known = self._known = _Rows()
+        if len(known.row) > _MOST_UNITS:
+            known = self._known = _IdLists()
         new = [unit for unit in distinct if unit not in known.row]
         if new:
             table = self.encode(new)
             if "" in new:
-                # alone it would be the empty text, but here it stands beside a space: a text of one space has two
+                # encoded alone it would be the empty text; but a text of one space consists of two empty units
                 [spaces] = self.encode([" "])
                 table[new.index("")] = spaces[: len(spaces) // 2]
             known.row.update(zip(new, range(len(known.row), len(known.row) + len(new)), strict=True))
@@ -97,57 +99,60 @@ class Tokenizer:
         return np.fromiter((known.row[unit] for unit in distinct), np.int64, len(distinct))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`. Padding, begin and end marks are left out; an unknown word is written `<unk>`.
+        """The text of `ids`, without PAD, BOS and EOS. UNK is written `<unk>`.
 
-        For pieces of words `decode(encode([text])[0]) == text`, for words inside the vocabulary
-        `" ".join(text.split())`.
+        Where tokens are pieces of words, `decode(encode([text])[0]) == text`. Where they are words, all of them in the
+        vocabulary, it is `" ".join(text.split())`.
         """
-        return self._backend.decode([int(i) for i in ids if i not in _MARKS], skip_special_tokens=False)
+        return self._backend.decode([int(i) for i in ids if i not in _NOT_TEXT], skip_special_tokens=False)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """The token that each id stands for, as it is in the vocabulary."""
+        """The token of each id, as the vocabulary has it."""
         return [str(self._backend.id_to_token(int(i))) for i in ids]
 
     def pieces(self, text: str) -> tuple[list[int], list[int]]:
-        """The ids that `encode` gives, and the place of each one's word in `alignment_words(text)`, never decreasing.
+        """The ids that `encode` gives, and for each the index of its word in `alignment_words(text)`, never decreasing.
 
-        White space belongs to the word that follows, or to the last one.
+        White space belongs to the word after it, or at the end of the text to the last word.
         """
         encoding = self._backend.encode(text, add_special_tokens=False)
         _, places = _grouped(text, [start for start, _ in encoding.offsets])
-        return _unmarked(encoding.ids), places
+        return _without_special(encoding.ids), places
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of ``text``, as `alignment_words` has them, that hold a token outside the vocabulary."""
+        ids, places = self.pieces(text)
+        words = self.alignment_words(text)
+        return [words[place] for place in sorted({place for i, place in zip(ids, places, strict=True) if i == UNK})]
 
     def alignment_words(self, text: str) -> list[str]:
-        """The words that alignments speak of: those of `str.split()`, none of whose pieces are shared.
+        """The words that alignments link: those of `str.split()`. No token is part of two words.
 
-        Where a script has no spaces, a word begins with every piece that begins with a character of such a script, or
-        right behind one. A text of white space alone is one empty word, if it has pieces.
+        In a script without spaces, a word begins with every token that begins with a character of that script or right
+        after one. A text of white space alone is one empty word if it has tokens, and has no words otherwise.
         """
         encoding = self._backend.encode(text, add_special_tokens=False)
         return _grouped(text, [start for start, _ in encoding.offsets])[0]
 
     def words_of(self, ids: Sequence[int]) -> tuple[list[str], list[int]]:
-        """The words of what `ids` decode to, and the place of each id's word in them, as `pieces` has it for a text."""
+        """The words of the text that `ids` decode to, and for each id the index of its word, as in `pieces`."""
         text = self.decode(ids)
-        return _grouped(text, [_common(self.decode(ids[:end]), text) for end in range(len(ids))])
+        return _grouped(text, [_shared_prefix(self.decode(ids[:end]), text) for end in range(len(ids))])
 
     def to_json(self) -> str:
-        """The tokenizer as the `tokenizers` library writes it: equal tokenizers give equal text."""
+        """The tokenizer as the `tokenizers` library writes it. Equal tokenizers give equal text."""
         return self._backend.to_str(pretty=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one tokenizer.json of the `tokenizers` library, readable by `tokenizers.Tokenizer.from_file`."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(self.to_json() + "\n", encoding="utf-8")
-        os.replace(temporary, path)
+        """Write a tokenizer.json of the `tokenizers` library, which `tokenizers.Tokenizer.from_file` reads."""
+        with atomic_write(Path(path)) as file:
+            file.write((self.to_json() + "\n").encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tokenizer:
         """Read what `save` wrote.
 
-        Errors: InputError if the file is missing, is no tokenizer.json, or has other symbols at ids 0..3.
+        Errors: InputError if the file is missing, is no tokenizer.json, or has other tokens at the ids 0 to 3.
         """
         path = Path(path)
         if not path.is_file():
@@ -158,8 +163,14 @@ class Tokenizer:
             raise InputError(f"{path}: not a tokenizer of this project: {error}") from error
 
 
-class _Rows:
-    """Lists of ids, end to end, and where the one of each unit is."""
+class _IdLists:
+    """Lists of ids, one after the other.
+
+    Attributes:
+        row: the number of each unit's list.
+        ids: (tokens,) int32, the ids of all lists.
+        lengths: (lists,) int64, how many each list has.
+    """
 
     def __init__(self) -> None:
         self.row: dict[str, int] = {}
@@ -173,31 +184,30 @@ class _Rows:
         self.lengths = np.concatenate([self.lengths, lengths])
 
 
-def _unmarked(ids: Sequence[int]) -> list[int]:
-    return [UNK if i in _MARKS else i for i in ids]
+def _without_special(ids: Sequence[int]) -> list[int]:
+    return [UNK if i in _NOT_TEXT else i for i in ids]
 
 
-def _runs(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The runs `values[start : start + length]`, end to end."""
+def _segments(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The segments `values[start : start + length]`, one after the other."""
     ends = np.cumsum(lengths)
     return values[np.arange(lengths.sum()) + np.repeat(starts - (ends - lengths), lengths)]
 
 
 def _grouped(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
-    """The alignment words of `text`, whose pieces begin at the characters `starts`, and the place of each piece's."""
-    # a piece begins where its word does, not at the space before it
+    """The alignment words of `text`, and the index of each token's word; tokens begin at the characters `starts`."""
+    # a token begins where its word does, not at the space before it
     starts = [start + len(text[start:]) - len(text[start:].lstrip()) for start in starts]
-    possible = word_starts(text)
-    found = set(starts)
-    begins = [i for i in possible if i == 0 or text[i - 1].isspace() or i in found]
+    token_starts = set(starts)
+    begins = [i for i in word_starts(text) if i == 0 or text[i - 1].isspace() or i in token_starts]
     if not begins:
         return [text.strip()] * bool(starts), [0] * len(starts)
     words = [text[begin:end].rstrip() for begin, end in zip(begins, [*begins[1:], len(text)], strict=True)]
     return words, list(accumulate((max(bisect_right(begins, start) - 1, 0) for start in starts), max))
 
 
-def _common(prefix: str, text: str) -> int:
-    """How many characters of `text` stand at the head of both: all of `prefix`, but for a character cut in two."""
+def _shared_prefix(prefix: str, text: str) -> int:
+    """The number of characters at the start that both have: all of `prefix`, unless it ends with half a character."""
     if text.startswith(prefix):
         return len(prefix)
     return next((i for i, (a, b) in enumerate(zip(prefix, text, strict=False)) if a != b), len(text))

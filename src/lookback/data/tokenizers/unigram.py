@@ -1,10 +1,12 @@
 """The pieces of a unigram tokenizer and their scores, learnt from words and their counts.
 
-A text is cut so that the product of its pieces' probabilities is greatest (Kudo 2018, "Subword regularization", §3.2).
-Learning starts from the most frequent substrings and goes back and forth between cutting the words and counting the
-pieces; every other time those are dropped that the words would miss least. The library has a trainer of its own, but
-what it learns changes from run to run, since it adds floating-point numbers in the order in which its threads and its
-hash table come up with them. Here words are cut in the one best way and counted in whole numbers.
+A text is split so that the product of its pieces' probabilities is greatest (Kudo 2018, "Subword regularization",
+§3.2).
+
+Learning starts from the most frequent substrings. It splits the words and counts the pieces, twice in turn, then drops
+the pieces whose loss changes the probability of the words least, and starts over until few enough are left. The library
+has a trainer too, but its result changes from run to run: it adds floating-point numbers in the order of its threads
+and its hash table. Here each word is split in the one best way, and counts are whole numbers.
 """
 
 from __future__ import annotations
@@ -18,17 +20,17 @@ import tokenizers
 from tokenizers import models
 
 _LONGEST = 16  # characters of a piece
-_SEEDS = 8  # pieces at the start, for each of those at the end
-_ROUNDS = 2  # of cutting and counting, between two prunings
+_SEEDS = 8  # pieces at the start, for each piece at the end
+_ROUNDS = 2  # of splitting and counting, before each pruning
 
 
 def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: int) -> list[tuple[str, float]]:
-    """At most `size` pieces with their logarithmic probabilities, likeliest first; `characters` are always among them.
+    """At most `size` pieces with their log probabilities, the most probable first; `characters` are always among them.
 
     Args:
-        words: how often each word occurs; it is made of `characters`.
+        words: how often each word occurs; words consist of `characters`.
         characters: fewer than `size`.
-        size: how many pieces at most.
+        size: the number of pieces at most.
     """
     texts = list(words)
     counts = np.fromiter(words.values(), np.int64, len(words))
@@ -42,23 +44,25 @@ def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: in
         loss = {
             piece: count * (scores[piece] - _without(piece, scores)) for piece, count in uses.items() if len(piece) > 1
         }
-        kept = max(size, len(scores) // 2) - len(characters)
+        left = max(size, len(scores) // 2) - len(characters)
         uses = {character: uses[character] for character in characters if character in uses} | {
-            piece: uses[piece] for piece in sorted(loss, key=lambda piece: (-loss[piece], piece))[:kept]
+            piece: uses[piece] for piece in sorted(loss, key=lambda piece: (-loss[piece], piece))[:left]
         }
 
 
 def _substrings(texts: Sequence[str], counts: np.ndarray, size: int) -> dict[str, int]:
-    """The `size` substrings of several characters that cover most of the text, and how often they occur: twice or more.
+    """The `size` substrings that cover most of the text, and how often they occur.
 
-    Level by level: a substring that occurs twice begins with a shorter one that does.
+    Only substrings of two characters or more that occur twice or more. They are found length by length: a substring
+    that occurs twice begins with a shorter one that does.
     """
     joined = "".join(texts)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     _, characters = np.unique(np.frombuffer(joined.encode("utf-32-le"), "<u4"), return_inverse=True)
     weights = np.repeat(counts, lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(joined))  # characters to the end of the word
-    places, labels = np.arange(len(joined)), characters  # of the substrings so far: where they begin, which they are
+    # of the substrings so far: where each begins, and which one it is
+    places, labels = np.arange(len(joined)), characters
     found: list[tuple[int, str]] = []
     for length in range(2, _LONGEST + 1):
         fits = left[places] >= length
@@ -77,14 +81,14 @@ def _substrings(texts: Sequence[str], counts: np.ndarray, size: int) -> dict[str
 
 
 def _scores(uses: Mapping[str, int], characters: Sequence[str]) -> dict[str, float]:
-    """The logarithmic probability of each piece that is used, and of the characters, used or not."""
+    """The log probability of each piece that is used, and of all characters."""
     uses = dict.fromkeys(characters, 1) | dict(uses)
     total = math.log(sum(uses.values()))
     return {piece: math.log(count) - total for piece, count in uses.items()}
 
 
 def _uses(scores: Mapping[str, float], texts: Sequence[str], counts: np.ndarray) -> dict[str, int]:
-    """How often each piece is used when every word is cut in the best way."""
+    """How often each piece is used when every word is split in the best way. Unused pieces are left out."""
     backend = tokenizers.Tokenizer(models.Unigram(list(scores.items())))
     ids = [encoding.ids for encoding in backend.encode_batch_fast(texts)]
     weights = np.repeat(counts, np.fromiter(map(len, ids), np.int64, len(ids)))
@@ -94,7 +98,7 @@ def _uses(scores: Mapping[str, float], texts: Sequence[str], counts: np.ndarray)
 
 
 def _without(piece: str, scores: Mapping[str, float]) -> float:
-    """The score of the best way to cut `piece` into shorter ones."""
+    """The score of the best way to split `piece` into shorter pieces."""
     best = [0.0] + [-math.inf] * len(piece)
     for end in range(1, len(piece) + 1):
         for start in range(end):

@@ -1,0 +1,318 @@
+"""What the corpora that the library `datasets` reads have in common: ids of the Hub, directories, files of records."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from lookback.common.errors import InputError
+from lookback.common.suggestions import one_of
+from lookback.data.corpora.corpus import SPLITS, check_settings
+from lookback.data.corpora.fields import text_columns
+from lookback.data.corpora.gold_alignment import with_alignment
+from lookback.data.corpora.pairs import cached_pairs, first_rows, pair_features, random_rows
+from lookback.data.corpora.record_files import refuse_records
+from lookback.data.datasets_private import (
+    datasets_fingerprint,
+    has_no_files,
+    is_empty_slice,
+    is_no_slice,
+    is_of_a_stream,
+    known_configurations,
+    known_splits,
+    with_features,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from datasets import Dataset, IterableDataset
+
+_ROWS = 10_000  # rows checked and written at a time
+_STREAMED_ROWS = 1000
+_WHOLE_SPLIT = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split as it is read.
+
+    Attributes:
+        key: the setting that names it, such as "data.train.split".
+        name: its name or slice, such as "train[:1000]".
+        where: how messages name it.
+        is_training: whether it is the training split.
+        files: the local files that it is read from, by the name of the split that they make up. Empty for an id of the
+            Hub.
+    """
+
+    key: str
+    name: str
+    where: str
+    is_training: bool
+    files: Mapping[str, Sequence[Path]]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is no slice."""
+        return _WHOLE_SPLIT.fullmatch(self.name) is not None
+
+    @property
+    def all_files(self) -> list[Path]:
+        return [file for files in self.files.values() for file in files]
+
+    def file_states(self) -> list[tuple[str, int, int]]:
+        """Path, size and modification time of each file: a changed file is read again."""
+        return [(str(file), (status := file.stat()).st_size, status.st_mtime_ns) for file in self.all_files]
+
+
+@dataclass(kw_only=True, eq=False)
+class DatasetsCorpus(ABC):
+    """Rows that the library `datasets` reads. Two fields of a row are its source and its target.
+
+    Row i of a split is row i there. A text may hold any Unicode character but NUL, and 1 MiB at most. In training, a
+    text that is None counts as empty, and pairs with an empty side are dropped and counted; in validation and test it
+    is refused. The pairs are written to the cache once and memory-mapped from then on.
+
+    Args:
+        path: what is read; each kind of corpus says what it names.
+        train: `{"split": NAME}`, any split or slice that `datasets` knows, such as "train[:1000]".
+        validation: the same for validation.
+        test: the same for the test set; also `alignment`, the file of its gold word alignment or None, as
+            `with_alignment` reads it.
+        source_language: the language that is translated. Config files build the fields and the configuration's name
+            from the two languages, so that exchanging them reverses the direction.
+        target_language: the language that it is translated into.
+        source_field: the field that holds the source text. A dot leads into a field of a field: "translation.de".
+        target_field: the field that holds its translation.
+        train_max_length: as `TextCorpus` has it, and so are the next two.
+        max_length_ratio: see there.
+        bleu_tokenize: see there.
+        limit: as `TextCorpus` has it, and so are the next three. A stream cannot be sliced.
+        subset_seed: see there.
+        streaming: see there.
+        alignment_base: see there.
+
+    Errors: ValueError for a setting out of range. `load` raises InputError, one line, for what is not there (path,
+    configuration, split, field), with what there is; for fields that hold no text; for a text that is None, overlong or
+    has a NUL (with its row, counted from 0); for a file that cannot be parsed (with its line where it is known); and
+    for an empty split.
+    """
+
+    path: str
+    train: Mapping[str, str]
+    validation: Mapping[str, str]
+    test: Mapping[str, str | None]
+    source_language: str | None
+    target_language: str | None
+    source_field: str
+    target_field: str
+    train_max_length: int | None
+    max_length_ratio: float | None
+    bleu_tokenize: str
+    limit: int | None = None
+    subset_seed: int | None = None
+    streaming: bool = False
+    alignment_base: int = 0
+
+    def __post_init__(self) -> None:
+        for split in SPLITS:
+            settings = getattr(self, split)
+            if set(settings) - ({"alignment"} if split == "test" else set()) != {"split"}:
+                raise ValueError(f"{split}: has {', '.join(sorted(settings)) or 'nothing'}, expected split")
+            if not settings["split"]:
+                raise ValueError(f"{split}.split: {settings['split']!r}, expected the name of a split")
+        if self.source_field == self.target_field:
+            raise ValueError(f"source_field, target_field: both are {self.source_field!r}, expected two fields")
+        check_settings(
+            self.train_max_length,
+            self.max_length_ratio,
+            self.bleu_tokenize,
+            self.limit,
+            self.subset_seed,
+            self.streaming,
+            self.alignment_base,
+        )
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The two fields that hold the texts, by the settings that name them."""
+        return {"data.source_field": self.source_field, "data.target_field": self.target_field}
+
+    def load(self, split: str) -> Dataset | IterableDataset:
+        """The split, as `Corpus` says: memory-mapped, or with `streaming` the training split as a stream."""
+        settings = getattr(self, split)
+        name = str(settings["split"])
+        files = self._files(name)
+        where = f"{self._title(files)}, split {name}"
+        read = Split(f"data.{split}.split", name, where, split == "train", files)
+        if read.is_training and self.streaming:
+            return self._stream(read)
+        pairs = self._pairs(read)
+        alignment = settings.get("alignment")
+        return pairs if alignment is None else with_alignment(pairs, alignment, self.alignment_base)
+
+    @abstractmethod
+    def _files(self, name: str) -> dict[str, list[Path]]:
+        """The local files that a split or slice is read from, by the name of the split that they make up."""
+
+    @abstractmethod
+    def _identity(self, split: Split) -> object:
+        """All that decides the rows; None where only the Hub knows what it holds today."""
+
+    @abstractmethod
+    def _read(self, split: Split, scratch: Path | None, streaming: bool) -> Any:
+        """The rows as `datasets` gives them. A copy that it makes of local files goes to `scratch`."""
+
+    @abstractmethod
+    def _format(self, file: Path) -> str | None:
+        """The format that a local file is read as: "json", "csv" or "parquet". None where it is unknown."""
+
+    def _title(self, files: Mapping[str, Sequence[Path]]) -> str:
+        """What messages call the corpus."""
+        return self.path
+
+    def _pairs(self, split: Split) -> Dataset:
+        limit, seed = (self.limit, self.subset_seed) if split.is_training else (None, None)
+        identity, rows = self._identity(split), None
+        if identity is None:
+            rows = self._read(split, None, streaming=False)
+            identity = datasets_fingerprint(rows)
+        parts = (identity, split.name, tuple(self.fields.values()), split.is_training)
+        title = f"Loading {split.where}"
+
+        def batches(scratch: Path) -> Iterator[pa.RecordBatch]:
+            return self._batches(split, rows, scratch)
+
+        if limit is None:
+            return cached_pairs("hub", parts, title, batches)
+        if seed is None:
+            return cached_pairs("hub", (parts, limit), title, lambda scratch: first_rows(batches(scratch), limit))
+        whole = cached_pairs("hub", parts, title, batches)
+        return cached_pairs("hub", (parts, limit, seed), title, lambda _: random_rows(whole, limit, seed))
+
+    def _batches(self, split: Split, rows: Any, scratch: Path) -> Iterator[pa.RecordBatch]:
+        if rows is None:
+            # `datasets` would copy every split of local files to give a slice of one; a whole split it reads directly
+            rows = self._read(split, scratch, streaming=bool(split.files) and split.is_whole)
+        first_row = 0
+        with self._explained(split):
+            for table in rows.with_format("arrow").iter(_ROWS):
+                texts = self._texts(table, split, first_row)
+                yield from texts.to_batches()
+                first_row += len(texts)
+        if not first_row:
+            raise InputError(f"{split.where}: is empty, expected one pair or more")
+
+    def _stream(self, split: Split) -> IterableDataset:
+        rows = self._read(split, None, streaming=True)
+        with self._explained(split):
+            rows = with_features(rows)
+            columns = rows.column_names
+        pairs = rows.with_format("arrow").map(
+            partial(self._texts, split=split, first_row=None),
+            batched=True,
+            batch_size=_STREAMED_ROWS,
+            features=pair_features(),
+            remove_columns=columns,
+        )
+        pairs = pairs.with_format(None)
+        return pairs if self.limit is None else pairs.take(self.limit)
+
+    def _texts(self, table: pa.Table, split: Split, first_row: int | None) -> pa.Table:
+        def refuse(field: str) -> None:
+            for file in split.all_files:
+                refuse_records(file, self._format(file), (field,))  # of JSON the line can be named
+
+        return text_columns(table, self.fields, split.where, first_row, split.is_training, refuse)
+
+    @contextmanager
+    def _explained(self, split: Split) -> Iterator[None]:
+        """What `datasets` raises inside becomes one line that names what the user can mend."""
+        from datasets.exceptions import DatasetNotFoundError, DatasetsError
+        from huggingface_hub.errors import OfflineModeIsEnabled
+
+        logger = logging.getLogger("datasets")  # it logs what it raises
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        except InputError:
+            raise
+        except DatasetNotFoundError as error:
+            raise InputError(f"data.path: {_first_line(error)}") from error
+        except (ConnectionError, OfflineModeIsEnabled) as error:
+            raise InputError(
+                f"data.path: {self.path}: no network, and no copy of it in the cache; expected one of the two, or its "
+                "files on this machine, as data.path=DIR"
+            ) from error
+        except (ValueError, RuntimeError, OSError, DatasetsError) as error:
+            _raise_if_disk_is_full(error)
+            self._refuse(split, error)
+        finally:
+            logger.setLevel(level)
+
+    def _refuse(self, split: Split, error: Exception) -> NoReturn:
+        if has_no_files(error):
+            raise InputError(f"data.path: {self.path}: has no data files, expected Parquet, JSON or CSV") from error
+        splits = known_splits(error)
+        if splits is not None:
+            hint = "; a stream cannot be sliced" if is_of_a_stream(error) and not split.is_whole else ""
+            raise InputError(
+                f"{split.key}: {self.path} has no split {split.name!r}, expected {one_of(splits, split.name)}{hint}"
+            ) from error
+        if is_no_slice(error):
+            raise InputError(f"{split.key}: {_first_line(error)}, expected a split or a slice of one") from error
+        if is_empty_slice(error):
+            raise InputError(f"{split.where}: is empty, expected one pair or more") from error
+        for file in split.all_files:
+            refuse_records(file, self._format(file), tuple(self.fields.values()))
+        raise InputError(f"{split.where}: {_first_line(error.__cause__ or error)}") from error
+
+
+def load_configuration(path: str, name: str | None, shown: str, options: Mapping[str, Any]) -> Any:
+    """What `datasets.load_dataset` gives for a configuration, whichever language its name has first.
+
+    Args:
+        path: an id of the Hub or a directory.
+        name: the configuration, None for the only one. For "en-de", "de-en" is taken where it alone exists.
+        shown: what messages call the path.
+        options: other arguments of `load_dataset`.
+
+    Errors: InputError if there is no such configuration; whatever `load_dataset` raises else.
+    """
+    from datasets import load_dataset
+
+    try:
+        return load_dataset(path, name, **options)
+    except ValueError as error:
+        known = known_configurations(error)
+        if known is None:
+            raise
+        reverse = "-".join(reversed(str(name).split("-")))
+        if reverse != name and reverse in known:
+            return load_dataset(path, reverse, **options)
+        raise InputError(
+            f"data.name: {shown} has no configuration {name!r}, expected {one_of(known, str(name))}"
+        ) from error
+
+
+def _raise_if_disk_is_full(error: BaseException) -> None:
+    """A full disk is no fault of the data: the cache reports it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
