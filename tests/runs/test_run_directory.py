@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lookback.common.configs import one_line
 from lookback.common.errors import InputError
 from lookback.runs.directory import RunDirectory
 from lookback.runs.provenance import git_revision, versions
+from lookback.runs.status import read_status, recording
 
 
 def status(path: Path) -> dict[str, str | None]:
@@ -16,7 +18,7 @@ def status(path: Path) -> dict[str, str | None]:
 
 
 def test_status_runs_then_finishes(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path).recording():
+    with recording(tmp_path / "status.json", one_line):
         assert status(tmp_path)["status"] == "running"
         assert status(tmp_path)["ended"] is None
     record = status(tmp_path)
@@ -34,9 +36,9 @@ def test_status_runs_then_finishes(tmp_path: Path) -> None:
     ],
 )
 def test_status_of_what_went_wrong(tmp_path: Path, error: BaseException, expected: str, reason: str | None) -> None:
-    with pytest.raises(type(error)), RunDirectory(tmp_path).recording():
+    with pytest.raises(type(error)), recording(tmp_path / "status.json", one_line):
         raise error
-    assert (status(tmp_path)["status"], status(tmp_path)["reason"]) == (expected, reason)
+    assert read_status(tmp_path / "status.json") == (expected, reason)
 
 
 def test_what_is_no_run_directory_is_refused_in_one_line(tmp_path: Path) -> None:

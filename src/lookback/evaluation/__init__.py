@@ -22,7 +22,7 @@ from lookback.evaluation.length_curve import (
     midpoint,
     retention,
 )
-from lookback.evaluation.recall_curve import recall_curve
+from lookback.evaluation.recall_curve import RecallPart, recall_curve
 from lookback.evaluation.scores.agreement import agreement
 from lookback.evaluation.scores.bleu import bleu, sentence_statistics, signature, signature_tokenizer
 from lookback.evaluation.scores.chrf import chrf, chrf_statistics
@@ -30,9 +30,20 @@ from lookback.evaluation.scores.measures import MEASURES, Measure, measure_of
 from lookback.evaluation.scores.recall import FIFTHS, recall_statistics
 from lookback.evaluation.scores.repetition import repetition_statistics
 from lookback.evaluation.scores.ter import ter, ter_statistics
+from lookback.evaluation.statistics.arms import Arm, ArmBucket
 from lookback.evaluation.statistics.intervals import LEVEL
+from lookback.evaluation.statistics.parts import ScoredBucket
+from lookback.evaluation.statistics.resamples import Resamples
 from lookback.evaluation.statistics.resampling import RESAMPLES, resample
-from lookback.evaluation.statistics.significance import FEW, Difference, Resamples, differs, holm
+from lookback.evaluation.statistics.significance import (
+    FEW,
+    BucketDifference,
+    Difference,
+    Pair,
+    PairedDifference,
+    differs,
+    holm,
+)
 from lookback.evaluation.summary import results
 
 __all__ = [
@@ -45,11 +56,18 @@ __all__ = [
     "RESAMPLES",
     "SHIFTS",
     "SYMMETRISATIONS",
+    "Arm",
+    "ArmBucket",
+    "BucketDifference",
     "Diagnostics",
     "Difference",
     "LinkCounts",
     "Measure",
+    "Pair",
+    "PairedDifference",
+    "RecallPart",
     "Resamples",
+    "ScoredBucket",
     "agreement",
     "bleu",
     "chrf",

@@ -1,21 +1,21 @@
-"""Had a training stopped improving? What its validations say of its last fifth."""
+"""Whether a training had stopped improving: by how much its validation BLEU rose in its last fifth."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from lookback.runs import Convergence
+
 Logged = Sequence[tuple[int, float]]
-"""(updates behind it, value) of each validation; updates rise"""
+"""(updates before it, value) of each validation; updates rise"""
 
 
-def convergence(bleu: Logged, perplexity: Logged) -> dict[str, Any] | None:
+def convergence(bleu: Logged, perplexity: Logged) -> Convergence | None:
     """`convergence` of results.json, from a training's validations; None without any.
 
-    `rise` is BLEU at the last validation minus BLEU at four fifths of the updates behind it; between two validations
-    BLEU is taken to move in a straight line. It is None where no validation lies within those four fifths: nothing is
-    known of where the last fifth began.
+    `rise` is BLEU at the last validation minus BLEU at four fifths of its updates. Between two validations BLEU is
+    interpolated linearly. `rise` is None where no validation lies within those four fifths.
     """
     if not bleu:
         return None

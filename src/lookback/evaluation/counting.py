@@ -41,9 +41,9 @@ def count(
 
 
 def segments_of(run: Run) -> Segments | None:
-    """The counts behind a run's scores, read anew; None where the run left none.
+    """Read the counts that a run's scores were computed from; None where the run left none.
 
-    What an earlier version left lacks some of them: they are counted again from predictions.jsonl, in seconds.
+    A file of an earlier version lacks some of them: then all are counted again from predictions.jsonl, in seconds.
     """
     path = run.directory / "test" / "segments.npz"
     if not path.exists():

@@ -1,10 +1,10 @@
-"""Scores against source length, the curve that the whole project is about.
+"""Scores against source length: the curve that this project is about.
 
 Buckets are cut by the words of the raw source, a property of the test set alone: neither a system's own subwords nor
 the length of the reference (a biased axis) moves a sentence into another bucket.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,9 +16,7 @@ from lookback.evaluation.scores.chrf import chrf
 from lookback.evaluation.scores.repetition import repeated
 from lookback.evaluation.scores.ter import ter
 from lookback.evaluation.statistics.resampling import RESAMPLES, interval, resample
-from lookback.runs import Segments
-
-Bucket = dict[str, Any]
+from lookback.runs import Bucket, LengthRange, Segments
 
 BOUNDS = (10, 20, 30, 40, 50, 60)
 ENOUGH = 50
@@ -38,28 +36,24 @@ def length_curve(
     `bounds` and `closed` are those of `cut`. Every bucket is in the result, an empty one with n = 0 and null scores, so
     that all runs share one axis.
 
-    A bucket is `{"lo", "hi", "n", "bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated",
-    "truncated"}`: `hi` is None for an open one; `bleu` 0..100, over the n-gram orders that the bucket has (equal to
-    sacrebleu's corpus BLEU wherever that is defined, 100 for perfect sentences of three words); `ci` the percentile
-    interval [2.5 %, 97.5 %] of `resamples` bootstrap resamples of full size; `bleu_no_bp` without brevity penalty;
-    `chrf` and `ter` sacrebleu's corpus chrF2 and TER; `length_ratio` hypothesis over reference tokens; `omitted` words
-    in percent of the references', `repeated` ones in percent of the translations', None without any; `truncated` a
-    count of sentences.
+    `bleu` equals sacrebleu's corpus BLEU wherever that is defined, and is 100 for perfect sentences of three words.
+    `ci` is the percentile interval [2.5 %, 97.5 %] of `resamples` bootstrap resamples of full size. `omitted` is None
+    without words in the references, `repeated` without words in the translations.
     """
     return [
-        {**bucket, **_scores(segments[chosen], resamples, (seed, bucket["lo"]))}
-        for bucket, chosen in cut(segments.source_length, bounds, closed=closed)
+        _bucket(lengths, segments[chosen], resamples, (seed, lengths["lo"]))
+        for lengths, chosen in cut(segments.source_length, bounds, closed=closed)
     ]
 
 
 def cut(
     source_length: NDArray[np.int64], bounds: Sequence[int] = BOUNDS, *, closed: bool = False
-) -> list[tuple[Bucket, NDArray[np.int64]]]:
-    """Cut `source_length (sentences,)` into buckets: `{"lo", "hi"}` of each, and the indices of its sentences.
+) -> list[tuple[LengthRange, NDArray[np.int64]]]:
+    """Cut `source_length (sentences,)` into buckets: the lengths of each, and the indices of its sentences.
 
     `bounds` are the buckets' last lengths, rising; one open bucket follows, `hi` None: 10, 20 gives 1-10, 11-20, >20.
-    With `closed` none follows, and the first one begins at the shortest source (`equal_count_bounds`); without bounds
-    there is then no bucket. A source without words is in no bucket.
+    With `closed` there is no open bucket, and the first one begins at the shortest source (`equal_count_bounds`).
+    Without bounds there is then no bucket at all. A source without words is in no bucket.
     """
     if not (bounds or closed) or any(left >= right for left, right in pairwise([0, *bounds])):
         raise ValueError(f"bounds={list(bounds)}: expected rising lengths of at least 1, such as {list(BOUNDS)}")
@@ -95,12 +89,12 @@ def equal_count_bounds(source_length: NDArray[np.int64], buckets: int = 6) -> tu
     return tuple(int(lengths[end - 1]) for end in ends if end)
 
 
-def midpoint(bucket: Bucket) -> float:
+def midpoint(bucket: Mapping[str, Any]) -> float:
     """Where a bucket stands on the length axis: its middle, in words; the open bucket is taken as 10 wide."""
     return (bucket["lo"] + (bucket["lo"] + 9 if bucket["hi"] is None else bucket["hi"])) / 2
 
 
-def label(bucket: Bucket) -> str:
+def label(bucket: Mapping[str, Any]) -> str:
     """What a reader calls a bucket: `1-10`, `11` where it is of one length, or `>60` for the open one."""
     if bucket["lo"] == bucket["hi"]:
         return str(bucket["lo"])
@@ -112,7 +106,7 @@ def retention(curve: Sequence[Bucket]) -> float | None:
 
     None where fewer than two buckets have enough sentences, or where the best BLEU is 0.
     """
-    return _none_for_nan(retentions([bucket["bleu"] for bucket in _enough(curve)]))
+    return none_for_nan(retentions([score for score, _ in _enough(curve)]))
 
 
 def half_length(curve: Sequence[Bucket]) -> float | None:
@@ -121,7 +115,7 @@ def half_length(curve: Sequence[Bucket]) -> float | None:
     Interpolated linearly between the mid-points of neighbouring buckets with n >= 50. None where it never does.
     """
     scored = _enough(curve)
-    return _none_for_nan(half_lengths([bucket["bleu"] for bucket in scored], [midpoint(bucket) for bucket in scored]))
+    return none_for_nan(half_lengths([score for score, _ in scored], [middle for _, middle in scored]))
 
 
 def retentions(scores: ArrayLike) -> NDArray[np.float64]:
@@ -154,21 +148,37 @@ def length_ratio(segments: Segments) -> float | None:
     return float(sums[HYPOTHESIS_LENGTH] / sums[REFERENCE_LENGTH]) if sums[REFERENCE_LENGTH] else None
 
 
-def _enough(curve: Sequence[Bucket]) -> list[Bucket]:
-    return [bucket for bucket in curve if bucket["n"] >= ENOUGH]
-
-
-def _none_for_nan(number: NDArray[np.float64]) -> float | None:
+def none_for_nan(number: NDArray[np.float64] | np.float64) -> float | None:
+    """A number for a file or a table, which have None where there is none."""
     return None if np.isnan(number) else float(number)
 
 
-def _scores(segments: Segments, resamples: int, seed: Sequence[int]) -> Bucket:
+def _enough(curve: Sequence[Bucket]) -> list[tuple[float, float]]:
+    """BLEU and mid-point of the buckets that have enough sentences."""
+    return [
+        (score, midpoint(bucket)) for bucket in curve if bucket["n"] >= ENOUGH and (score := bucket["bleu"]) is not None
+    ]
+
+
+def _bucket(lengths: LengthRange, segments: Segments, resamples: int, seed: Sequence[int]) -> Bucket:
     if not len(segments):
-        scores = ("bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated")
-        return {"n": 0, **dict.fromkeys(scores), "truncated": 0}
+        return {
+            **lengths,
+            "n": 0,
+            "bleu": None,
+            "ci": None,
+            "bleu_no_bp": None,
+            "chrf": None,
+            "ter": None,
+            "length_ratio": None,
+            "omitted": None,
+            "repeated": None,
+            "truncated": 0,
+        }
     total = segments.bleu_statistics.sum(axis=0)
     resampled = np.asarray(bleu(resample(segments.bleu_statistics, resamples, seed), effective_order=True))
     return {
+        **lengths,
         "n": len(segments),
         "bleu": float(bleu(total, effective_order=True)),
         "ci": interval(resampled),
@@ -176,7 +186,7 @@ def _scores(segments: Segments, resamples: int, seed: Sequence[int]) -> Bucket:
         "chrf": float(chrf(segments.chrf_statistics.sum(axis=0))),
         "ter": float(ter(segments.ter_statistics.sum(axis=0))),
         "length_ratio": length_ratio(segments),
-        "omitted": _none_for_nan(omitted(total)),
-        "repeated": _none_for_nan(repeated(segments.repetition_statistics.sum(axis=0))),
+        "omitted": none_for_nan(omitted(total)),
+        "repeated": none_for_nan(repeated(segments.repetition_statistics.sum(axis=0))),
         "truncated": int(segments.truncated.sum()),
     }

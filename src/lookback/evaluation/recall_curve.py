@@ -1,41 +1,62 @@
 """Recall of source words by their position, of one arm: for a chart, and for `position_recall` of results.json."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NotRequired, TypedDict
 
-from lookback.evaluation.length_curve import Bucket
 from lookback.evaluation.scores.measures import ALIGNED, CHANCE, RECALL
-from lookback.evaluation.statistics.significance import Resamples
+from lookback.evaluation.statistics.arms import Arm, ArmBucket
+from lookback.evaluation.statistics.resamples import Resamples
+from lookback.runs import Interval
 
 
-def recall_curve(resamples: Resamples, runs: Sequence[int]) -> list[Bucket]:
-    """Recall by position of one arm, the runs at these places, which all have `Segments.position_statistics`.
+class RecallPart(TypedDict):
+    """Recall by position of the whole test set, or of a bucket: then with `lo` and `hi` (`lookback.runs.POSITION`)."""
 
-    `{"n", "recall", "ci", "chance"}` of the whole test set, and then of each bucket of source lengths, with `lo` and
-    `hi` besides: `n` sentences that have links; `recall`, five shares 0..1, of the first to the last fifth of the
-    source, the mean over runs of what each has of the linked words; `ci`, their intervals as `Resamples.arm` makes
-    them, inside 0..1; `chance`, the same of the translation of another sentence (`lookback.evaluation.scores.recall`). A
-    number is None where nothing is linked.
+    lo: NotRequired[int]
+    hi: NotRequired[int | None]
+    n: int
+    """Sentences that have links"""
+    recall: list[float | None]
+    """Five shares 0..1, of the first to the last fifth of the source: what a run has of the linked words, their mean"""
+    ci: list[Interval | None]
+    """Their 95 % intervals over trainings and sentences, inside 0..1"""
+    chance: list[float | None]
+    """The same of the translation of another sentence (`lookback.evaluation.scores.recall`)"""
+
+
+def recall_curve(resamples: Resamples, runs: Sequence[int]) -> list[RecallPart]:
+    """Recall by position of one arm: of the whole test set, and then of each bucket of source lengths.
+
+    `runs` are the places of its runs, which all have `Segments.position_statistics`. A number is None where nothing is
+    linked.
     """
-    recall, chance = ([_parts(resamples.arm(runs, measure.key)) for measure in family] for family in (RECALL, CHANCE))
-    counted = _parts(resamples.arm(runs, ALIGNED.key))
-    return [
-        {
-            **{key: part[key] for key in ("lo", "hi") if key in part},
-            "n": round(part["score"] or 0),
-            "recall": [fifth[place]["score"] for fifth in recall],
-            "ci": [_of_shares(fifth[place]["ci"]) for fifth in recall],
-            "chance": [fifth[place]["score"] for fifth in chance],
-        }
-        for place, part in enumerate(counted)
+    recall, chance = ([resamples.arm(runs, measure.key) for measure in family] for family in (RECALL, CHANCE))
+    aligned = resamples.arm(runs, ALIGNED.key)
+    whole = _part(aligned["score"], recall, chance)
+    buckets = zip(
+        aligned["by_length"],
+        zip(*(arm["by_length"] for arm in recall), strict=True),
+        zip(*(arm["by_length"] for arm in chance), strict=True),
+        strict=True,
+    )
+    curve: list[RecallPart] = [
+        {"lo": bucket["lo"], "hi": bucket["hi"], **_part(bucket["score"], found, by_chance)}
+        for bucket, found, by_chance in buckets
     ]
+    return [whole, *curve]
 
 
-def _parts(arm: dict[str, Any]) -> list[Bucket]:
-    """The whole test set and its buckets, of what `Resamples.arm` says of a measure."""
-    return [{"score": arm["score"], "ci": arm["ci"]}, *arm["by_length"]]
+def _part(
+    aligned: float | None, recall: Sequence[Arm] | Sequence[ArmBucket], chance: Sequence[Arm] | Sequence[ArmBucket]
+) -> RecallPart:
+    return {
+        "n": round(aligned or 0),
+        "recall": [fifth["score"] for fifth in recall],
+        "ci": [_of_shares(fifth["ci"]) for fifth in recall],
+        "chance": [fifth["score"] for fifth in chance],
+    }
 
 
-def _of_shares(interval: list[float] | None) -> list[float] | None:
+def _of_shares(interval: Interval | None) -> Interval | None:
     """No bound lies where no share can."""
     return None if interval is None else [min(max(bound, 0.0), 1.0) for bound in interval]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
 from lookback.evaluation.counting import count
 from lookback.evaluation.length_curve import equal_count_bounds, length_curve, length_ratio
@@ -10,8 +10,21 @@ from lookback.evaluation.recall_curve import recall_curve
 from lookback.evaluation.scores.bleu import ORDERS, REFERENCE_LENGTH, bleu, signature
 from lookback.evaluation.scores.chrf import chrf
 from lookback.evaluation.scores.ter import ter
-from lookback.evaluation.statistics.significance import Resamples
-from lookback.runs import SCHEMA_VERSION, Prediction, Segments, check_results
+from lookback.evaluation.statistics.resamples import Resamples
+from lookback.runs import (
+    SCHEMA_VERSION,
+    Aer,
+    Agreement,
+    AttentionBucket,
+    Convergence,
+    Cost,
+    Position,
+    Prediction,
+    Results,
+    Segments,
+    TrainingData,
+    check_results,
+)
 
 
 def results(
@@ -22,22 +35,22 @@ def results(
     seed: int,
     data: str,
     perplexity: float,
-    aer: Mapping[str, Any] | None,
-    attention_by_length: Sequence[Mapping[str, Any]] | None,
-    convergence: Mapping[str, Any] | None,
-    cost: Mapping[str, float | None],
-    training_data: Mapping[str, Any],
+    aer: Aer | None,
+    attention_by_length: Sequence[AttentionBucket] | None,
+    convergence: Convergence | None,
+    cost: Cost,
+    training_data: TrainingData,
     versions: Mapping[str, str],
     git: str | None,
     data_fingerprint: str,
     segments: Segments | None = None,
-    agreement: Sequence[Mapping[str, Any]] | None = None,
-) -> dict[str, Any]:
-    """Score a test set and describe the run, as results.json holds it (`SCHEMA`).
+    agreement: Sequence[Agreement] | None = None,
+) -> Results:
+    """Score a test set and describe the run, as results.json holds it (`lookback.runs.SCHEMA`).
 
-    `aer` (`AER`), `attention_by_length` (an `ATTENTION` a bucket of by_length), `convergence` (`CONVERGENCE`) and
-    `agreement` (an `AGREEMENT` a bucket of distances) are None where there is nothing to say. `segments` are these
-    predictions' counts where the caller has them already. An empty test set has null scores.
+    `aer`, `attention_by_length` (a record a bucket of by_length), `convergence` and `agreement` (a record a bucket of
+    distances) are None where there is nothing to say. `segments` are these predictions' counts, where the caller has
+    them already. An empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = count(predictions, tokenize) if segments is None else segments
@@ -45,8 +58,13 @@ def results(
     short = not (segments.bleu_statistics[:, REFERENCE_LENGTH] >= ORDERS).any()
     resamples = Resamples([segments])
     whole = resamples.arm([0])
-    by_position = None if segments.position_statistics is None else recall_curve(resamples, [0])[1:]
-    record = {
+    by_position = None
+    if segments.position_statistics is not None:
+        _, *buckets = recall_curve(resamples, [0])
+        by_position = cast(
+            list[Position], buckets
+        )  # with `lo` and `hi`: the whole test set, which has none, is left out
+    record: Results = {
         "schema": SCHEMA_VERSION,
         "attention": attention,
         "seed": seed,
@@ -60,14 +78,17 @@ def results(
         "truncated": int(segments.truncated.sum()),
         "by_length": length_curve(segments),
         "by_equal_count": length_curve(segments, equal_count_bounds(segments.source_length), closed=True),
-        **{key: whole[key] for key in ("half_length", "half_length_ci", "retention", "retention_ci")},
-        "aer": None if aer is None else dict(aer),
-        "attention_by_length": None if attention_by_length is None else [dict(row) for row in attention_by_length],
+        "half_length": whole["half_length"],
+        "half_length_ci": whole["half_length_ci"],
+        "retention": whole["retention"],
+        "retention_ci": whole["retention_ci"],
+        "aer": aer,
+        "attention_by_length": None if attention_by_length is None else list(attention_by_length),
         "position_recall": by_position,
-        "convergence": None if convergence is None else dict(convergence),
-        "agreement": None if agreement is None else [dict(row) for row in agreement],
-        "training_data": dict(training_data),
-        "cost": dict(cost),
+        "convergence": convergence,
+        "agreement": None if agreement is None else list(agreement),
+        "training_data": training_data,
+        "cost": cost,
         "versions": dict(versions),
         "git": git,
         "data_fingerprint": data_fingerprint,

@@ -1,7 +1,9 @@
 """What a run directory holds: one module a file, with its writer and its reader."""
 
 from lookback.runs.predictions import Prediction, read_predictions, write_predictions
-from lookback.runs.results import (
+from lookback.runs.results import check_results, read_results
+from lookback.runs.run import Run, read_run, read_runs, runs_inside
+from lookback.runs.schema import (
     AER,
     AGREEMENT,
     ATTENTION,
@@ -12,10 +14,20 @@ from lookback.runs.results import (
     SCHEMA,
     SCHEMA_VERSION,
     TRAINING_DATA,
-    check_results,
-    read_results,
+    Aer,
+    Agreement,
+    AttentionBucket,
+    Bucket,
+    Convergence,
+    Cost,
+    Interval,
+    LengthRange,
+    Links,
+    OpenInterval,
+    Position,
+    Results,
+    TrainingData,
 )
-from lookback.runs.run import Run, read_run, read_runs, runs_inside
 from lookback.runs.segments import MissingCounts, Segments
 
 __all__ = [
@@ -29,10 +41,23 @@ __all__ = [
     "SCHEMA",
     "SCHEMA_VERSION",
     "TRAINING_DATA",
+    "Aer",
+    "Agreement",
+    "AttentionBucket",
+    "Bucket",
+    "Convergence",
+    "Cost",
+    "Interval",
+    "LengthRange",
+    "Links",
     "MissingCounts",
+    "OpenInterval",
+    "Position",
     "Prediction",
+    "Results",
     "Run",
     "Segments",
+    "TrainingData",
     "check_results",
     "read_predictions",
     "read_results",

@@ -1,7 +1,7 @@
 """`test/alignments.npz`: where a model looked at moments of its training, and where it should have.
 
 ids, source, target     (sentences,) row in the test set; the words of its raw text, with a space between them
-epochs, updates         (moments,) how much training is behind each moment
+epochs, updates         (moments,) epochs and updates of training before each moment
 offsets, rows, columns  (sentences,) sentence i is weights[m, offsets[i]:][: rows[i] · columns[i]], row-major
 weights                 (moments, cells) float16: a row a target word, a column a source word, end marks last
 sure, possible          (links, 3) gold: the sentence's place in the sample, source word, target word
@@ -44,7 +44,7 @@ class Alignments:
     """A sample of the test set, looked at by one run at the same moments."""
 
     epochs: tuple[float, ...]
-    """Epochs of training behind each moment"""
+    """Epochs of training before each moment"""
     updates: tuple[int, ...] | None
     """The same in updates; None in a file of version 0.1, which has a moment an epoch"""
     has_gold: bool

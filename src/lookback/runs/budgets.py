@@ -22,7 +22,7 @@ class Budgets:
     source_length: NDArray[np.int64]
     """(sentences,) in words of the raw source"""
     updates: tuple[int, ...]
-    """Behind each moment, rising"""
+    """Updates before each moment, rising"""
     shares: tuple[float, ...]
     """The same as shares of the updates that were planned, 0..1"""
     statistics: NDArray[np.int64]
@@ -34,7 +34,8 @@ class Budgets:
 def write_budgets(path: Path | str, budgets: Budgets) -> None:
     """Write the file, whole or not at all."""
     with atomic_write(path) as file:
-        np.savez_compressed(file, **{field.name: np.array(getattr(budgets, field.name)) for field in fields(budgets)})
+        arrays = {field.name: np.array(getattr(budgets, field.name)) for field in fields(budgets)}
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def read_budgets(path: Path | str) -> Budgets:
@@ -46,8 +47,12 @@ def read_budgets(path: Path | str) -> Budgets:
         said = " ".join(str(error).split())
         raise InputError(f"{path}: {said}; expected a budgets.npz that a training wrote") from None
     moments, sentences = len(arrays["updates"]), len(arrays["ids"])
-    shapes = {"source_length": (sentences,), "shares": (moments,), "target_tokens": (moments,)}
-    shapes["statistics"] = (moments, sentences, _COLUMNS)
+    shapes: dict[str, tuple[int, ...]] = {
+        "source_length": (sentences,),
+        "shares": (moments,),
+        "target_tokens": (moments,),
+        "statistics": (moments, sentences, _COLUMNS),
+    }
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise InputError(f"{path}: {name} has shape {arrays[name].shape}, expected {shape}")

@@ -9,8 +9,10 @@ from typing import Any
 
 import yaml
 
+from lookback.common.configs import with_present_targets
 from lookback.common.errors import InputError
 from lookback.runs.results import read_results
+from lookback.runs.schema import Results
 from lookback.runs.status import read_status
 
 
@@ -25,7 +27,7 @@ class Run:
     """running, finished, failed or interrupted; "unknown" where the run left no status.json"""
     reason: str | None
     """Why it failed"""
-    results: dict[str, Any] | None
+    results: Results | None
     """results.json (`lookback.runs.SCHEMA`); None where the test set was not scored"""
     config: Mapping[str, Any]
     """The composed config, interpolations as written"""
@@ -33,7 +35,7 @@ class Run:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The config's values by their dotted keys, such as `encoder.layers`."""
-        return _flat(self.config)
+        return _flat(with_present_targets(self.config))
 
     @property
     def bleu(self) -> float | None:
@@ -81,7 +83,8 @@ def runs_inside(directory: Path | str) -> list[Path]:
 def training_limit(run: Run) -> int | None:
     """Words of the longest source that the run was trained on; None without a limit.
 
-    `data.train_max_length`; a corpus that leaves it open but makes no sentence over `data.max_length` has that limit.
+    It is `data.train_max_length`. Where that is not set it is `data.max_length`: a corpus with such a setting makes no
+    longer sentence.
     """
     data = run.config.get("data")
     if not isinstance(data, Mapping):

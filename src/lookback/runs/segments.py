@@ -57,7 +57,7 @@ class Segments:
         return Segments(**{name: array[chosen] for name, array in self._arrays().items()})
 
     def save(self, path: Path | str) -> None:
-        """Write a compressed `.npz` with an array a field, None left out."""
+        """Write a compressed `.npz` with an array for each field that is not None."""
         with atomic_write(path) as file:
             np.savez_compressed(file, **self._arrays())  # type: ignore[arg-type]
 

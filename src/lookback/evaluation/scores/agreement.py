@@ -15,20 +15,28 @@ equal in spelling (`rouge`, masculine and feminine) cannot be wrong in what they
 words out is judged on the few that are left, so read accuracy beside the share that is missing.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 import numpy as np
 
 from lookback.evaluation.statistics.resampling import RESAMPLES, interval, resample
-from lookback.runs import Prediction
+from lookback.runs import Agreement, Prediction
 
 DISTANCES = ((0, 0), (1, 3), (4, 7), (8, 15), (16, None))
 """Source words between a word and what it agrees with: the buckets, `hi` None for the open one."""
 RIGHT, WRONG, MISSING = range(3)
 
-AgreeingWord = Mapping[str, Any]
-"""`target`, the word's 0-based position in the reference; `distance` in source words; `others`, its other forms."""
+
+class AgreeingWord(TypedDict):
+    """A word of a reference that agrees with another one."""
+
+    target: int
+    """Its 0-based position in the reference"""
+    distance: int
+    """From what it agrees with, in source words"""
+    others: list[str]
+    """Its other forms"""
 
 
 def judged(reference: Sequence[str], hypothesis: Sequence[str], word: AgreeingWord) -> int | None:
@@ -55,7 +63,7 @@ def agreement(
     distances: Sequence[tuple[int, int | None]] = DISTANCES,
     resamples: int = RESAMPLES,
     seed: int = 0,
-) -> list[dict[str, Any]]:
+) -> list[Agreement]:
     """Agreement accuracy of a test set by distance, nearest first.
 
     Args:
@@ -83,7 +91,7 @@ def agreement(
             bucket = _bucket(word["distance"], distances)
             if verdict is not None and bucket is not None:
                 counts[bucket, sentence, verdict] += 1
-    found = []
+    found: list[Agreement] = []
     for (low, high), count in zip(distances, counts, strict=True):
         right, wrong, missing = (int(total) for total in count.sum(axis=0))
         n = right + wrong

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sacrebleu.metrics import BLEU
 
 from lookback.common.errors import InputError
+from lookback.evaluation.scores.sacrebleu_parts import bleu_tokens
 
 ORDERS = 4
 CORRECT = slice(0, ORDERS)
@@ -83,7 +84,7 @@ def omitted(statistics: ArrayLike) -> NDArray[np.float64]:
 def tokenized(texts: Sequence[str], tokenize: str) -> list[list[str]]:
     """The tokens of each text, as BLEU counts them with sacrebleu's tokenizer `tokenize`."""
     metric = _metric(tokenize, effective_order=True)
-    return [metric._preprocess_segment(text).split() for text in texts]
+    return [bleu_tokens(metric, text) for text in texts]
 
 
 def signature(tokenize: str, effective_order: bool = False) -> str:

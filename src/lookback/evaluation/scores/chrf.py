@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sacrebleu.metrics import CHRF
 
+from lookback.evaluation.scores.sacrebleu_parts import chrf_counts
+
 COLUMNS = 3 * CHRF.CHAR_ORDER
 
 
@@ -26,7 +28,7 @@ def chrf_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> NDA
     metric = CHRF()
     rows = np.empty((len(hypotheses), COLUMNS), dtype=np.int64)
     for row, hypothesis, reference in zip(rows, hypotheses, references, strict=True):
-        row[:] = metric._compute_segment_statistics(hypothesis, metric._extract_reference_info([reference]))
+        row[:] = chrf_counts(metric, hypothesis, reference)
     return rows
 
 

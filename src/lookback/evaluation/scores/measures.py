@@ -129,8 +129,8 @@ RECALL, CHANCE = (
         ("chance", "recall by chance", recall.CHANCE),
     )
 )
-"""Of each fifth of the source, for runs with gold links: see `lookback.evaluation.scores.recall`. They have a chart of their
-own, over positions, and so no place in `MEASURES`, which are drawn over length."""
+"""Of each fifth of the source, for runs with gold links: see `lookback.evaluation.scores.recall`. They have a chart of
+their own, over positions, and so no place in `MEASURES`, which are drawn over length."""
 ALIGNED = _position("aligned", "sentences with links", lambda statistics: statistics[..., recall.ALIGNED])
 
 _BY_POSITION = {measure.key: measure for measure in (*RECALL, *CHANCE, ALIGNED)}

@@ -6,10 +6,10 @@ is counted, and what that cannot tell:
 
 - Words are those of `str.split()`, as links count them, and are compared as they are: another form of the right word,
   or a synonym, is a loss. Shares of two systems on the same sentences share this fault.
-- A reference word that occurs c times in the reference and h times in the translation is there to the share
-  min(1, h / c): the order of words does not tell which of several equal ones is missing.
-- Where it stands in the translation is not asked. So a word that is there by chance counts, as `the` or a full stop
-  does: how much chance alone finds is measured by asking the same of the translation of another sentence as long.
+- A reference word that occurs c times in the reference and h times in the translation counts as found to the share
+  min(1, h / c): of several equal words nobody knows which one is missing.
+- The word's place in the translation does not matter. So a word that is there by chance counts, such as `the` or a
+  full stop. How much chance alone finds is measured on the translation of another sentence of the same length.
 - A source of fewer than five words has no word in some of the fifths.
 """
 

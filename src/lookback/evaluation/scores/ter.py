@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sacrebleu.metrics import TER
-from sacrebleu.metrics.lib_ter import _BEAM_WIDTH, _MAX_SHIFT_CANDIDATES, _shift
+
+from lookback.evaluation.scores.sacrebleu_parts import BEAM_WIDTH, MAX_SHIFT_CANDIDATES, best_shift, ter_words
 
 COLUMNS = 2
 _FAR = 2**30
@@ -27,11 +27,9 @@ def ter_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> NDAr
     """
     if len(hypotheses) != len(references):
         raise ValueError(f"{len(hypotheses)} hypotheses for {len(references)} references: expected as many of each")
-    prepare = TER()._preprocess_segment
     rows = np.empty((len(hypotheses), COLUMNS), dtype=np.int64)
-    for row, hypothesis, reference in zip(rows, hypotheses, references, strict=True):
-        expected = prepare(reference).split()
-        row[:] = _edits(prepare(hypothesis).split(), expected), len(expected)
+    for row, hypothesis, reference in zip(rows, ter_words(hypotheses), ter_words(references), strict=True):
+        row[:] = _edits(hypothesis, reference), len(reference)
     return rows
 
 
@@ -55,15 +53,15 @@ def _edits(hypothesis: list[str], reference: list[str]) -> int:
     shifts = candidates = 0
     while True:
         distance.traced = hypothesis
-        gain, shifted, candidates = _shift(hypothesis, reference, distance, candidates)
-        if candidates >= _MAX_SHIFT_CANDIDATES or gain <= 0:
+        gain, shifted, candidates = best_shift(hypothesis, reference, distance, candidates)
+        if candidates >= MAX_SHIFT_CANDIDATES or gain <= 0:
             return shifts + distance(hypothesis)[0]
         shifts += 1
         hypothesis = shifted
 
 
 class _EditDistance:
-    """Edit distance to one reference, as `_shift` asks for it; the edits are traced for the list `traced` alone."""
+    """Edit distance to one reference, as `best_shift` asks for it; the edits are traced for the list `traced` alone."""
 
     def __init__(self, reference: list[str]) -> None:
         self.traced: list[str] = []
@@ -81,11 +79,11 @@ class _EditDistance:
             self.useful = int(table[-1, -1]) - 1
             return int(table[-1, -1]), _trace(table.tolist(), differs.tolist())
         distance = self._distance(hypothesis)
-        # sacrebleu looks only `_BEAM_WIDTH` cells to each side of the diagonal, which can only lengthen a distance. It
-        # does not where a path out of this band and back (2 * _BEAM_WIDTH inserted and deleted words, less the
+        # sacrebleu looks only `BEAM_WIDTH` cells to each side of the diagonal, which can only lengthen a distance. It
+        # does not where a path out of this band and back (2 * BEAM_WIDTH inserted and deleted words, less the
         # difference in length) would cost more, and it does not matter where the candidate is beaten already.
         if distance <= self.useful:
-            if distance + abs(len(hypothesis) - self.size) >= 2 * (_BEAM_WIDTH - 1):
+            if distance + abs(len(hypothesis) - self.size) >= 2 * (BEAM_WIDTH - 1):
                 distance = int(self._table(hypothesis)[0][-1, -1])
             self.useful = min(self.useful, distance)
         return distance, ""
@@ -116,7 +114,7 @@ class _EditDistance:
         columns = np.arange(self.size + 1)
         table[0] = columns
         slope = self.size / len(hypothesis)
-        width = math.ceil(slope / 2 + _BEAM_WIDTH) if slope / 2 > _BEAM_WIDTH else _BEAM_WIDTH
+        width = math.ceil(slope / 2 + BEAM_WIDTH) if slope / 2 > BEAM_WIDTH else BEAM_WIDTH
         for row in range(1, len(table)):
             centre = math.floor(row * slope)
             first = max(1, centre - width)
@@ -125,8 +123,8 @@ class _EditDistance:
             if centre <= width:
                 table[row, 0] = above[0] + 1
             band = slice(first, stop)
-            kept = above[first - 1 : stop - 1] + differs[row - 1, first - 1 : stop - 1]
-            table[row, band] = np.minimum(kept, above[band] + 1)
+            substituted = above[first - 1 : stop - 1] + differs[row - 1, first - 1 : stop - 1]
+            table[row, band] = np.minimum(substituted, above[band] + 1)
             # A run of insertions: the least of (cell k + j - k) over k <= j.
             run = slice(first - 1, stop)
             table[row, run] = np.minimum.accumulate(table[row, run] - columns[run]) + columns[run]

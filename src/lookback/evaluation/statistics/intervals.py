@@ -1,4 +1,4 @@
-"""How sure the mean of several trainings is: what chance there is in the sentences, and what in the trainings.
+"""How sure the mean of several trainings is: its error over sentences and its error over trainings.
 
 A mean over K trainings (or over K pairs of them) has two independent errors. Another test set would have other
 sentences: that error's interval is a percentile bootstrap, which need not be symmetric. Another K trainings would have
@@ -13,10 +13,10 @@ squares.
     high = d + sqrt((high of the sentences - d)² + (t s / sqrt(K))²)
 
 A p-value is the level of the interval that ends at 0, so that p < 0.05 just where the 95 % interval leaves out 0. (Of
-fewer than three trainings p is another one, of these models alone: see `lookback.evaluation.statistics.significance`.) A t
-statistic with Satterthwaite's degrees of freedom would be the common choice. With three trainings it finds a p under
-0.003 up to seven times too often, wherever chance makes the spread of three look small, and small p-values are what
-Holm's correction asks for. This one is never found too often.
+fewer than three trainings p is another one, of these models alone: see
+`lookback.evaluation.statistics.significance`.) A t statistic with Satterthwaite's degrees of freedom would be the
+common choice. With three trainings it finds a p under 0.003 up to seven times too often, wherever chance makes the
+spread of three look small, and small p-values are what Holm's correction asks for. This one is never found too often.
 """
 
 import numpy as np
@@ -53,8 +53,8 @@ def mean_error(values: ArrayLike) -> NDArray[np.float64]:
 def combined(estimate: float, low: float, high: float, error: float, trainings: int) -> list[float]:
     """The 95 % interval of an `estimate` with the interval `low, high` over sentences and `error` over `trainings`.
 
-    A bound of the bootstrap that lies beyond the estimate is taken to be the estimate. Of one training it is the
-    interval over sentences alone, as it is.
+    Where a bound of the bootstrap lies on the wrong side of the estimate, the estimate takes its place. Of one training
+    it is the interval over sentences alone, unchanged.
     """
     if trainings == 1:
         return [low, high]
