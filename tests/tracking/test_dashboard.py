@@ -17,7 +17,7 @@ from lookback.common.errors import InputError
 from lookback.tracking import dashboard as module
 from lookback.tracking.custom_chart import length_curve_spec, preset_name
 from lookback.tracking.dashboard import dashboard, view_slug
-from support.running import CONF, PROJECT, choices, run
+from support.running import CONF, choices, run
 
 pytest.importorskip("wandb_workspaces")
 
@@ -205,11 +205,11 @@ def test_every_attention_of_the_project_has_a_colour() -> None:
 
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
-    script = str(PROJECT / "dashboard.py")
     code = (
-        f"import sys, runpy; sys.argv = [{script!r}, '--help']\ntry: runpy.run_path({script!r}, run_name='__main__')\n"
+        "import runpy, sys\nsys.argv = ['lookback', 'dashboard', '--help']\n"
+        "try: runpy.run_module('lookback', run_name='__main__')\n"
+        "except SystemExit: pass\nprint('LOADED', *sys.modules)"
     )
-    code += "except SystemExit: pass\nprint('LOADED', *sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
     assert "attentions" in said
     assert not {"torch", "lightning", "wandb", "altair", "wandb_workspaces"} & set(said.rpartition("LOADED")[2].split())

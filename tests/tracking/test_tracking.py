@@ -290,7 +290,7 @@ def test_without_tensorboard_one_line_says_what_to_install(tmp_path: Path, monke
 def test_a_failed_run_ends_as_failed_and_the_next_is_its_own(tmp_path: Path, grammar_cache: str) -> None:
     import wandb
 
-    stop = "+callbacks.fault={_target_: running.Fault, update: 2}"
+    stop = "+callbacks.fault={_target_: support.running.Fault, update: 2}"
     with pytest.raises(RuntimeError, match="on purpose"):
         run(tmp_path / "failed", grammar_cache, "logger=wandb", stop)
     assert wandb.run is None

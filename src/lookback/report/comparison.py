@@ -3,9 +3,10 @@
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,7 +21,7 @@ from lookback.report.charts.terminal_curve import TerminalCurve
 from lookback.report.evidence.capacity import capacity_rows
 from lookback.report.evidence.group import Group, grouped
 from lookback.report.evidence.headline import headline
-from lookback.report.evidence.tuning import tuned, tuned_in_words, tuned_rows
+from lookback.report.evidence.tuning import tuned_in_words, tuned_rows
 from lookback.report.page import write_page
 from lookback.report.tables.difference_table import arm_rows, arm_table, difference_rows, difference_tables
 from lookback.report.tables.recall_table import recall_rows
@@ -33,6 +34,12 @@ PAGE = "report.html"
 ARMS, DIFFERENCES, RECALL = "attentions.csv", "differences.csv", "recall.csv"
 TUNING, SIZES = "tuning.csv", "capacity.csv"
 CURVE, DIFFERENCE, CAPACITY = "length_curve", "length_difference", "capacity"
+
+Shown = tuple[Any, dict[str, Any]]
+"""What rich prints, and how: arguments of `Console.print`"""
+_PLAIN: dict[str, Any] = {"markup": False, "highlight": False}
+_NOTE: dict[str, Any] = {"style": "yellow", **_PLAIN}
+_EMPTY_LINE: Shown = ("", {})
 
 
 def compare(
@@ -57,13 +64,15 @@ def compare(
     out, console = Path(out), console or Console()
     page_alone = out.suffix == ".html"
     groups = _checked_groups(runs, out.parent if page_alone else out, baseline)
+    shown = [part for group in groups for part in _shown(group, len(groups) > 1)]
     # Files first: a closed pipe on the terminal's side must not cost them.
-    paths = [] if page_alone else _write_files(out, groups)
+    paths = [] if page_alone else _write_files(out, groups, shown)
     paths.append(write_page(out if page_alone else out / PAGE, groups))
-    for group in groups:
-        _print_group(console, group, len(groups) > 1)
+    for text, style in shown:
+        console.print(text, **style)
     if len(groups) > 1:
-        _warn(console, "runs that differ in BLEU signature or test set are not ranked together: one table a group")
+        about = "runs that differ in BLEU signature or test set are not ranked together: one table a group"
+        console.print(f"note: {about}", **_NOTE)
     for path in paths:
         console.print(f"wrote {path}", style="dim", soft_wrap=True, markup=False, highlight=False)
     return paths
@@ -92,28 +101,28 @@ def _checked_groups(runs: Sequence[Run], out: Path, baseline: str | None) -> lis
     return grouped(runs, out, baseline)
 
 
-def _write_files(out: Path, groups: Sequence[Group]) -> list[Path]:
+def _write_files(out: Path, groups: Sequence[Group], shown: Sequence[Shown]) -> list[Path]:
     """The tables as CSV and the charts; what an older comparison of these runs left beside them goes."""
     older = _older_files(out, groups)
     paths = [out / CSV]
     write_csv(paths[0], [row for group in groups for row in group.rows])
-    paths.append(_write_text(out / TEXT, groups))
+    paths.append(_write_text(out / TEXT, shown))
     for name, lines in {
         ARMS: [row for group in groups for row in arm_rows(group.evidence.arms, group.number)],
         DIFFERENCES: [row for group in groups for row in difference_rows(group.evidence.contrasts, group.number)],
         RECALL: [row for group in groups for row in recall_rows(group.counted.recall, group.number)],
         SIZES: [row for group in groups if group.capacity for row in capacity_rows(group.capacity, group.number)],
-        TUNING: [row for group in groups for row in tuned_rows(tuned(group.scored), group.number)],
+        TUNING: [row for group in groups for row in tuned_rows(group.tuned, group.number)],
     }.items():
         if lines:
             write_csv(out / name, lines)
             paths.append(out / name)
     for group in groups:
         place = "" if len(groups) == 1 else f"-{group.number}"
-        if any(run.bleu is not None for run in group.runs):
-            paths += save_chart(length_chart(group.runs, group.evidence), out, f"{CURVE}{place}")
+        if group.counted.arms:
+            paths += save_chart(length_chart(group.counted.arms, group.evidence), out, f"{CURVE}{place}")
         if group.evidence.contrasts:
-            chart = difference_chart(group.evidence.contrasts, group.runs)
+            chart = difference_chart(group.evidence.contrasts, group.counted.arms)
             paths += save_chart(chart, out, f"{DIFFERENCE}{place}")
         if group.capacity is not None:
             paths += save_chart(capacity_chart(group.capacity), out, f"{CAPACITY}{place}")
@@ -122,50 +131,48 @@ def _write_files(out: Path, groups: Sequence[Group]) -> list[Path]:
     return paths
 
 
-def _write_text(path: Path, groups: Sequence[Group]) -> Path:
+def _write_text(path: Path, shown: Sequence[Shown]) -> Path:
     """What is printed, in 80 columns and without colours: what a README or a paper quotes."""
     text = io.StringIO()
-    for group in groups:
-        _print_group(Console(file=text, width=80), group, len(groups) > 1)
+    console = Console(file=text, width=80)
+    for part, style in shown:
+        console.print(part, **style)
     with atomic_write(path) as file:
         file.write(text.getvalue().encode())
     return path
 
 
-def _print_group(console: Console, group: Group, numbered: bool) -> None:
+def _shown(group: Group, numbered: bool) -> Iterator[Shown]:
+    """What is printed of a group, from top to bottom."""
     table, about = group.rows, group.evidence
-    console.print()
+    yield _EMPTY_LINE
     if group.scored and (results := group.scored[0].results):
         name = f"group {group.number}: " if numbered else ""
         title = f"{name}data {results['data']} ({results['data_fingerprint'][:12]})"
-        console.print(score_table(table, f"BLEU, {escape(title)}"))
-        console.print(f"BLEU signature {results['signature']}", style="dim", highlight=False, markup=False)
-        console.print()
-        console.print(TerminalCurve(group.runs))
-        console.print()
-    console.print(cost_table(table))
+        yield score_table(table, f"BLEU, {escape(title)}"), {}
+        yield f"BLEU signature {results['signature']}", {"style": "dim", **_PLAIN}
+        yield _EMPTY_LINE
+        yield TerminalCurve(group.counted.arms), {}
+        yield _EMPTY_LINE
+    yield cost_table(table), {}
     for row in table:
         if row["status"] != "finished":
             why = f": {row['reason']}" if row["reason"] else ""
             text = f"{row['attention']} seed={row['seed']} ({row['run']}) {row['status']}{why}"
-            console.print(text, style="red", soft_wrap=True, markup=False, highlight=False)
+            yield text, {"style": "red", "soft_wrap": True, **_PLAIN}
     if about.arms:
-        console.print()
-        console.print(arm_table(arm_rows(about.arms, group.number)))
+        yield _EMPTY_LINE
+        yield arm_table(arm_rows(about.arms, group.number)), {}
     if about.baseline and about.contrasts:
         for differences in difference_tables(about.contrasts, about.baseline):
-            console.print()
-            console.print(differences)
-        console.print()
-        console.print(headline(about), style="bold", markup=False, highlight=False)
-    if rates := tuned(group.scored):
-        console.print(tuned_in_words(rates), markup=False, highlight=False)
-    for warning in group.notes:
-        _warn(console, warning)
-
-
-def _warn(console: Console, text: str) -> None:
-    console.print(f"note: {text}", style="yellow", markup=False, highlight=False)
+            yield _EMPTY_LINE
+            yield differences, {}
+        yield _EMPTY_LINE
+        yield headline(about), {"style": "bold", **_PLAIN}
+    if group.tuned:
+        yield tuned_in_words(group.tuned), _PLAIN
+    for note in group.notes:
+        yield f"note: {note}", _NOTE
 
 
 def _older_files(out: Path, groups: Sequence[Group]) -> set[Path]:

@@ -1,37 +1,42 @@
-"""The project's own length chart as a W&B custom chart: the same specification, its points from each run's table."""
+"""The project's own length chart as a W&B custom chart: one specification, its points from each run's table.
+
+The specification is made of the same marks, axes and style as `lookback.report.length_chart`. What differs is where the
+numbers come from: W&B puts the rows of all runs' tables together, and Vega picks and averages them.
+"""
 
 import hashlib
 import json
-import re
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
-from lookback.evaluation import BOUNDS, ENOUGH, MEASURES
-from lookback.report import length_chart
-from lookback.report.charts.charts import SOFT
+import altair as alt
+
+from lookback.evaluation import BOUNDS, MEASURES, label, measure_of, midpoint
+from lookback.report.charts.buckets import TITLES, Places
+from lookback.report.charts.charts import SOFT, STYLE, axis_end, bucket_axis, colors, limit_marks, limit_points, shapes
+from lookback.report.charts.length_chart import run_curve
+from lookback.report.charts.marks import ArmMarks
+from lookback.report.charts.points import mean_points
 from lookback.runs import Run
 
 CHART, TABLE = "length_curve", "length_curve_table"
 """Keys under which a run logs the chart, and the table that it reads: W&B adds the ending by itself"""
 COLUMNS = ("part", "arm", "run", "piece", "bucket", "x", "hi", "n", "bleu", "low", "high", "text")
-"""Of that table. `part` is point or limit; the others are those of the points and the limits that the chart draws."""
+"""Of that table. `part` is point or limit; the others are the fields of the chart's points and training limits."""
 
 Spec = dict[str, Any]
 
 
 def chart_rows(run: Run, name: str) -> list[dict[str, Any]]:
-    """What the length chart draws of a scored run, as rows of the table. `name` is the run's own, in every table."""
+    """What the length chart draws of a scored run, as rows of the table. `name` tells the run from all others."""
     assert run.results is not None
-    drawn = [row for layer in length_chart([run]).to_dict()["layer"] for row in layer["data"]["values"]]
-    unique = {json.dumps(row, sort_keys=True): row for row in drawn}.values()
-    buckets = [bucket for bucket in run.results["by_length"] if bucket["n"]]
-    points = sorted((row for row in unique if "bucket" in row and "run" not in row), key=lambda row: row["x"])
-    rows = [
-        {**row, "part": "point", "arm": run.attention, "run": name, **{key: bucket[key] for key in MEASURES}}
-        for row, bucket in zip(points, buckets, strict=True)
-    ]
-    rows += [{**row, "part": "limit"} for row in unique if "text" in row]
+    buckets: Sequence[Mapping[str, Any]] = run.results["by_length"]
+    places = Places(buckets)
+    points = mean_points(run.attention, [run_curve(run, measure_of("bleu"))], places, "bleu")
+    scores = [{key: bucket[key] for key in MEASURES} for bucket in buckets if bucket["n"]]
+    rows = [{**point, "part": "point", "run": name, **of} for point, of in zip(points, scores, strict=True)]
+    rows += [{**limit, "part": "limit"} for limit in limit_points([run], axis_end(points), places.at)]
     return [{column: row.get(column) for column in dict.fromkeys((*COLUMNS, *MEASURES))} for row in rows]
 
 
@@ -50,168 +55,134 @@ def strings(measure: str, subtitle: str) -> dict[str, str]:
 def length_curve_spec(attentions: Sequence[str]) -> Spec:
     """The length chart for W&B: Vega-Lite with W&B's placeholders, for any runs that logged their table.
 
-    It is `length_chart`'s specification for two runs of each of `attentions`, which have its colours in this order,
-    with these changes: all points come from the data that W&B calls ``wandb``, a filter says which are whose, and the
-    means over the runs of an arm, and the envelope of their intervals, are taken there. n is drawn from the data.
+    The `attentions` have the colours and marks that they would have in the length chart of these attentions.
     """
-    chart = length_chart(_examples(attentions)).to_dict()
-    layers = [_layer(old) for old in chart["layer"]]
-    layers += [_frame(), _counts()]
-    spec = {
-        "$schema": chart["$schema"],
-        "data": {"name": "wandb"},
-        "title": {"text": "${string:title}", "subtitle": "${string:subtitle}"},
-        "width": "container",
-        "height": "container",
-        "autosize": {"type": "fit", "contains": "padding"},
-        "layer": layers,
-        "config": chart["config"],
-    }
-    return _with_placeholders(spec)
+    marks = _marks(sorted(attentions, key=lambda name: (name != "none", name)))
+    joined, alone = _points(f"isValid({_datum('piece')})"), _points(f"!isValid({_datum('piece')})")
+    means, lone_means = _means(joined), _means(alone)
+    layers = [
+        marks.bands(means),
+        replace(marks, y=_y(_field("bleu"))).run_lines(joined),
+        marks.mean_lines(means),
+        marks.filled_points(means),
+        marks.intervals(lone_means),
+        marks.hollow_points(lone_means),
+        *limit_marks(_limits(), "left", _field),
+        _longest_bucket(),
+        _counts(),
+    ]
+    chart = alt.LayerChart(
+        data=alt.NamedData(name="wandb"),
+        layer=layers,
+        title=alt.TitleParams(text="${string:title}", subtitle="${string:subtitle}"),
+        width="container",
+        height="container",
+        autosize=alt.AutoSizeParams(type="fit", contains="padding"),
+        config=STYLE,
+    )
+    return chart.to_dict()
 
 
 def preset_name(spec: Spec) -> str:
-    """A name that changes with what it names: W&B keeps a preset as it was first made."""
+    """A name that changes with the specification: W&B keeps a preset as it was first made."""
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
     return f"lookback-length-curve-{digest[:8]}"
 
 
-def _examples(attentions: Sequence[str]) -> list[Run]:
-    """Runs of no importance, with all that the chart can show: seeds, a thin bucket, a limit of training."""
+def _field(column: str) -> str:
+    """W&B's placeholder for a field, which a panel maps to a column of its table (`fields`)."""
+    return f"${{field:{column}}}"
+
+
+def _datum(column: str) -> str:
+    """The value of a field in an expression."""
+    return f"datum['{_field(column)}']"
+
+
+def _marks(attentions: Sequence[str]) -> ArmMarks:
+    """The length chart's, of the means that `_means` takes."""
+    arm = _field("arm")
+    shape = alt.Scale(domain=list(attentions), range=shapes(len(attentions)))
     lows = [1, *(bound + 1 for bound in BOUNDS)]
-    curve = [
-        {
-            "lo": low,
-            "hi": high,
-            "n": ENOUGH - 1 if high is None else ENOUGH,
-            "ci": [40.0, 60.0],
-            **dict.fromkeys(MEASURES, 50.0),
-            "truncated": 0,
-        }
-        for low, high in zip(lows, [*BOUNDS, None], strict=True)
+    buckets = [{"lo": low, "hi": high} for low, high in zip(lows, [*BOUNDS, None], strict=True)]
+    axis = bucket_axis({midpoint(bucket): (label(bucket), " ") for bucket in buckets})  # `_counts` draws n there
+    x_scale = alt.Scale(zero=True, nice=False)
+    return ArmMarks(
+        x=alt.X(field=_field("x"), type="quantitative", title=TITLES["width"], axis=axis, scale=x_scale),
+        y=_y("arm_bleu"),
+        color=_literal_colors(attentions),
+        shape=alt.Shape(field=arm, type="nominal", title=None, scale=shape),
+        tooltip=[
+            alt.Tooltip(field=arm, type="nominal", title="arm"),
+            alt.Tooltip(field=_field("bucket"), type="nominal", title="bucket"),
+            alt.Tooltip(field="arm_n", type="quantitative", title="n"),
+            alt.Tooltip(field="arm_bleu", type="quantitative", format=measure_of("bleu").number, title="${string:y}"),
+        ],
+        bounds=(_y("arm_low", None), alt.Y2(field="arm_high")),
+        piece=alt.Detail(field=_field("piece"), type="nominal"),
+        run=alt.Detail(field=_field("run"), type="nominal"),
+        arm=alt.Detail(field=arm, type="nominal"),
+    )
+
+
+def _y(field: str, ticks: int | None = 6) -> alt.Y:
+    axis = alt.Undefined if ticks is None else alt.Axis(tickCount=ticks)
+    scale = alt.Scale(zero=True, nice=True)
+    return alt.Y(field=field, type="quantitative", title="${string:y}", axis=axis, scale=scale)
+
+
+def _literal_colors(attentions: Sequence[str]) -> alt.ColorValue:
+    """A colour for each arm, as conditions: W&B's page may replace the colours of a scale by its own."""
+    conditions = [
+        {"test": f"{_datum('arm')} === {json.dumps(name)}", "value": color}
+        for name, color in zip(attentions, colors(attentions), strict=True)
     ]
-    results = {"bleu": 50.0, "by_length": curve, "data": "", "signature": "", "data_fingerprint": ""}
-    config = {"data": {"train_max_length": BOUNDS[0]}}
-    return [
-        Run(Path(), name, seed, "finished", None, {**results, "attention": name, "seed": seed}, config)
-        for name in attentions
-        for seed in (1, 2)
-    ]
+    return alt.ColorValue(SOFT, condition=conditions)
 
 
-def _layer(old: Spec) -> Spec:
-    """A layer of the length chart with its data picked out of all runs' rows."""
-    rows = old["data"]["values"]
-    layer = {key: value for key, value in old.items() if key not in ("data", "name")}
-    if any("text" in row for row in rows):
-        aggregate: list[Spec] = [{"op": "count", "as": "runs"}]
-        picked: list[Spec] = [
-            {"filter": "datum.part === 'limit'"},
-            {"aggregate": aggregate, "groupby": ["x", "text"]},
-        ]
-    else:
-        joined = all(row["piece"] is not None for row in rows)
-        picked = [{"filter": f"datum.part === 'point' && {'' if joined else '!'}isValid(datum.piece)"}]
-        if not any("run" in row for row in rows):
-            aggregate = [{"op": op, "field": name, "as": f"arm_{name}"} for name, op in _OVER_RUNS.items()]
-            picked.append({"aggregate": aggregate, "groupby": ["arm", "piece", "bucket", "x"]})
-            old = {**old, "encoding": _of_arms(old["encoding"])}
-        layer["encoding"] = {channel: _channel(channel, about) for channel, about in old["encoding"].items()}
-        detail = layer["encoding"].get("detail", [])  # a literal colour parts no lines
-        detail = detail if isinstance(detail, list) else [detail]
-        layer["encoding"]["detail"] = [*detail, {"field": "arm", "type": "nominal"}]
-    return {**layer, "transform": [*picked, *old.get("transform", [])]}
+def _points(condition: str) -> alt.Chart:
+    """The runs' points for which a condition holds."""
+    return alt.Chart().transform_filter(f"{_datum('part')} === 'point' && {condition}")
 
 
-_OVER_RUNS = {"bleu": "mean", "low": "min", "high": "max", "n": "max"}
-"""How the rows of an arm's runs become its point: as in the length chart without evidence"""
+def _means(points: alt.Chart) -> alt.Chart:
+    """The arms' points: the means of their runs and the envelope of the runs' intervals.
+
+    The length chart does the same without evidence. The new names are no columns, so that no panel maps them.
+    """
+    operations: dict[str, Literal["mean", "min", "max"]] = {"bleu": "mean", "low": "min", "high": "max", "n": "max"}
+    return points.transform_aggregate(
+        [_aggregated(operation, name, f"arm_{name}") for name, operation in operations.items()],
+        groupby=[_field(name) for name in ("arm", "piece", "bucket", "x")],
+    )
 
 
-def _of_arms(node: Any) -> Any:
-    """An encoding of the arms' points: what is taken over runs has a name that no column has."""
-    if isinstance(node, list):
-        return [_of_arms(value) for value in node]
-    if not isinstance(node, dict):
-        return node
-    if node.get("field") in _OVER_RUNS:
-        return {**node, "field": f"arm_{node['field']}"}
-    return {name: _of_arms(value) for name, value in node.items()}
+def _limits() -> alt.Chart:
+    """The training limits, each once."""
+    limits = alt.Chart().transform_filter(f"{_datum('part')} === 'limit'")
+    count = alt.AggregatedFieldDef(op="count", **{"as": "runs"})
+    return limits.transform_aggregate([count], groupby=[_field("x"), _field("text")])
 
 
-def _channel(channel: str, about: Any) -> Any:
-    if channel == "color":
-        return _literal_colors(about)
-    if channel == "shape":
-        # its legend has no score beside a name: who is drawn is W&B's business
-        return {**about, "scale": {**about["scale"], "domain": _names(about["scale"]["domain"])}}
-    if channel == "tooltip":
-        titles = {"arm_bleu": "${string:y}", "arm_n": "n"}
-        return [{"title": titles.get(entry["field"], entry["field"]), **entry} for entry in about]
-    if channel == "x":
-        axis = about.get("axis", {})
-        if "labelExpr" in axis:
-            axis = {**axis, "labelExpr": re.sub(r'"n = [\d,]+"', '" "', axis["labelExpr"])}
-        return {**about, "axis": axis, "scale": {"zero": True, "nice": False}}
-    if channel == "y" and "scale" in about:
-        return {**about, "title": "${string:y}", "scale": {"zero": True, "nice": True}}
-    return about
+def _longest_bucket() -> alt.Chart:
+    """An invisible point at the end of the longest bucket, so that the axis goes as far."""
+    points = alt.Chart().transform_filter(f"{_datum('part')} === 'point'")
+    longest = points.transform_aggregate([_aggregated("max", "hi", "longest")], groupby=[_field("part")])
+    ended = longest.transform_calculate(edge="datum.longest + 0.5")
+    return ended.mark_point(opacity=0).encode(alt.X(field="edge", type="quantitative"))
 
 
-def _literal_colors(about: Spec) -> Spec:
-    """The scale's colours as a chain of conditions: W&B's page may put colours of its own in place of a scale's."""
-    scale = about["scale"]
-    return {
-        "condition": [
-            {"test": f"datum.arm === {json.dumps(name)}", "value": color}
-            for name, color in zip(_names(scale["domain"]), scale["range"], strict=True)
-        ],
-        "value": SOFT,
-    }
+def _counts() -> alt.Chart:
+    """n under the axis: the length chart knows it beforehand and has it in the axis' labels."""
+    points = alt.Chart().transform_filter(f"{_datum('part')} === 'point'")
+    counts = points.transform_aggregate([_aggregated("max", "n", _field("n"))], groupby=[_field("x")])
+    counted = counts.transform_calculate(counted=f"'n = ' + format({_datum('n')}, ',')")
+    return counted.mark_text(baseline="top", dy=24, fontSize=12, color=SOFT).encode(
+        alt.X(field=_field("x"), type="quantitative"),
+        alt.YValue("height"),
+        alt.Text(field="counted", type="nominal"),
+    )
 
 
-def _names(legend: Sequence[str]) -> list[str]:
-    """`dot · 98.9` is dot."""
-    return [entry.rpartition(" · ")[0] for entry in legend]
-
-
-def _frame() -> Spec:
-    """Nothing to see: it lets the axis go to the end of the longest bucket."""
-    return {
-        "mark": {"type": "point", "opacity": 0},
-        "transform": [
-            {"filter": "datum.part === 'point'"},
-            {"aggregate": [{"op": "max", "field": "hi", "as": "longest"}], "groupby": ["part"]},
-            {"calculate": "datum.longest + 0.5", "as": "edge"},
-        ],
-        "encoding": {"x": {"field": "edge", "type": "quantitative"}},
-    }
-
-
-def _counts() -> Spec:
-    """n under the axis, where the length chart has it in its labels."""
-    return {
-        "mark": {"type": "text", "baseline": "top", "dy": 24, "fontSize": 12, "color": SOFT},
-        "transform": [
-            {"filter": "datum.part === 'point'"},
-            {"aggregate": [{"op": "max", "field": "n", "as": "n"}], "groupby": ["x"]},
-            {"calculate": "'n = ' + format(datum.n, ',')", "as": "counted"},
-        ],
-        "encoding": {
-            "x": {"field": "x", "type": "quantitative"},
-            "y": {"value": "height"},
-            "text": {"field": "counted", "type": "nominal"},
-        },
-    }
-
-
-def _with_placeholders(node: Any, key: str = "") -> Any:
-    """Every name of a column as W&B's placeholder, which a panel maps to a column of its table."""
-    if isinstance(node, dict):
-        return {name: _with_placeholders(value, name) for name, value in node.items()}
-    if isinstance(node, list):
-        return [_with_placeholders(value, key) for value in node]
-    if isinstance(node, str) and key in ("field", "groupby", "as", "detail") and node in COLUMNS:
-        return f"${{field:{node}}}"
-    if isinstance(node, str) and key in ("filter", "test", "calculate"):
-        return re.sub(rf"datum\.({'|'.join(COLUMNS)})\b", r"datum['${field:\1}']", node)
-    return node
+def _aggregated(operation: Literal["mean", "min", "max"], column: str, name: str) -> alt.AggregatedFieldDef:
+    return alt.AggregatedFieldDef(op=operation, field=_field(column), **{"as": name})

@@ -14,7 +14,7 @@ from lookback.tracking.custom_chart import TABLE, Spec, fields, length_curve_spe
 from lookback.tracking.weights_and_biases import CURVE, LENGTHS, LOOKS, has_key
 
 NOBODY = "ENTITY"
-"""Stands for who has the project where nobody is named and nobody can be asked"""
+"""Placeholder for the project's entity, where none is given and W&B cannot be asked"""
 LEARNING = (
     "train/loss",
     "validation/perplexity",
@@ -34,14 +34,14 @@ SCORES = (
 )
 COSTS = ("cost/seconds", "cost/tokens_per_second", "cost/peak_memory_mb", "cost/parameters")
 DRAWN = ("bleu", "bleu_no_bp", "chrf", "length_ratio")
-"""Measures that have the project's own chart"""
+"""Measures that are drawn with the project's own chart"""
 
 
 def dashboard(config: DictConfig) -> None:
-    """Save the workspace and its chart where a key is configured; else print both as JSON, asking nobody anything.
+    """Save the workspace and its chart where a W&B key is configured; else print both as JSON, without a request.
 
-    A workspace of the same name is replaced. Raises InputError where wandb-workspaces is missing, and with W&B's own
-    words where it refuses.
+    A workspace of the same name is replaced. Raises `InputError` where wandb-workspaces is missing, and where W&B
+    refuses, with its own message.
     """
     spec = length_curve_spec(list(config.attentions))
     if has_key():
@@ -50,7 +50,7 @@ def dashboard(config: DictConfig) -> None:
     entity = config.entity or NOBODY
     view = workspace(config.project, entity, config.name, chart_id(entity, spec))
     chart = {"name": preset_name(spec), "spec": spec}
-    # `_spec`: the one place where wandb-workspaces gives a workspace as it would send it
+    # `_spec` is private, but nothing else has the workspace as wandb-workspaces would send it
     print(json.dumps({"workspace": view._spec, "charts": [chart]}, indent=1, ensure_ascii=False, default=str))
     print("no W&B key is configured: this is what `wandb login` would let me save", file=sys.stderr)
 
@@ -58,7 +58,7 @@ def dashboard(config: DictConfig) -> None:
 def workspace(project: str, entity: str, name: str, chart: str) -> Any:
     """The `wandb_workspaces.workspaces.Workspace`; `chart` names the custom chart that draws length curves.
 
-    Raises InputError where wandb-workspaces is not installed.
+    Raises `InputError` where wandb-workspaces is not installed.
     """
     try:
         from wandb_workspaces import expr
@@ -128,12 +128,12 @@ def workspace(project: str, entity: str, name: str, chart: str) -> Any:
 
 
 def chart_id(entity: str, spec: Spec) -> str:
-    """What a panel, and `logger.chart`, call the preset of an entity."""
+    """The name of an entity's preset, for a panel and for `logger.chart`."""
     return f"{entity}/{preset_name(spec)}"
 
 
 def view_slug(name: str) -> str:
-    """What a workspace of this name is called in its address: the same each time, so that it is found again."""
+    """The part of a workspace's address that stands for its name: always the same, so that it is found again."""
     return sha256(name.encode()).hexdigest()[:11]
 
 
@@ -151,7 +151,7 @@ def _save(project: str, entity: str | None, name: str, spec: Spec) -> None:
         view = workspace(project, entity, name, chart)
         slug = view_slug(name)
         view._internal_name = f"nw-{slug}-v"
-        with suppress(ValueError):  # there is none yet
+        with suppress(ValueError):  # no workspace has this name yet
             view._internal_id = ws.Workspace.from_url(f"https://wandb.ai/{entity}/{project}?nw={slug}")._internal_id
         view.save()
     except (wandb.Error, ValueError) as error:
@@ -161,7 +161,7 @@ def _save(project: str, entity: str | None, name: str, spec: Spec) -> None:
 
 
 def _chart(api: Any, entity: str, spec: Spec) -> str:
-    """Make the preset, or leave it: its name is its content's, and W&B changes none."""
+    """Make the preset unless it exists: its name depends on its content, and W&B changes no preset."""
     import wandb
 
     try:

@@ -1,6 +1,6 @@
-"""Weights & Biases, through Lightning's logger: online where a key is configured, offline elsewhere, never a prompt.
+"""Weights & Biases through Lightning's logger: online where a key is configured, else offline; it never asks for a key.
 
-A training needs its logger at once, and the charts only when it is over: they are imported then.
+A training needs the logger when it starts, but the charts only at its end: functions import them when called.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 MODES = ("auto", "online", "offline", "disabled")
 CURVE = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated", "n")
-"""Columns of results.json's by_length that are curves"""
+"""Columns of `by_length` in results.json that are logged as curves"""
 LOOKS = ("entropy", "sharpness", "coverage", "monotonicity", "diagonality")
-"""Columns of its attention_by_length that are"""
+"""Columns of `attention_by_length` that are logged as curves"""
 LENGTHS = ("short", "medium", "long")
-"""Sentences whose alignments are shown"""
+"""Names of the sentences whose alignments are shown"""
 MOMENTS, LONGEST, COLORS = 6, 30, 64
-"""Of the pictures of alignments: how many a sentence, words of a source, and colours. A picture takes 0.2 seconds."""
+"""Pictures of alignments: how many for a sentence, words of a source at most, colours. Each takes 0.2 seconds."""
 
 
 class TrackingLogger(WandbLogger):
-    """Lightning's, and what draws the length curve on the run's page."""
+    """Lightning's logger, which also knows the chart that draws the length curve on the run's page."""
 
     chart: str | None = None
-    """Name of a W&B custom chart preset; None: the points are a table alone"""
+    """Name of a W&B custom chart preset; None: the points are logged as a table without a chart"""
 
 
 def wandb_logger(
@@ -51,13 +51,17 @@ def wandb_logger(
     mode: str = "auto",
     chart: str | None = None,
 ) -> TrackingLogger:
-    """A logger that keeps its files inside ``directory``, one W&B run a training.
+    """A logger that keeps its files inside ``directory``, with one W&B run for each training.
 
-    mode: ``auto`` is online where WANDB_API_KEY or the machine's netrc has a key, else offline (``wandb sync`` uploads
-        later); WANDB_MODE, if set, decides instead.
-    chart: the preset that draws the length curve on the run's own page, see `TrackingLogger`.
+    Args:
+        directory: where the files are written.
+        project, entity, group, name, tags: as in W&B.
+        mode: ``auto`` is online where WANDB_API_KEY or the machine's netrc has a key, else offline (``wandb sync``
+            uploads later); WANDB_MODE, if set, decides instead.
+        chart: the preset that draws the length curve on the run's own page, see `TrackingLogger`.
 
-    Raises InputError for ``online`` without a key: W&B would ask for one.
+    Raises:
+        InputError: for ``online`` without a key: W&B would ask for one.
     """
     import wandb
 
@@ -80,7 +84,7 @@ def wandb_logger(
         mode=mode,
         settings=wandb.Settings(silent=True, console="off"),
     )
-    # Lightning passes it even where nobody asked for it, and W&B warns that it means nothing any more
+    # Lightning always passes it, and W&B warns that it no longer has a meaning
     logger._wandb_init.pop("anonymous", None)
     logger.chart = chart
     return logger
@@ -89,7 +93,7 @@ def wandb_logger(
 def tensorboard_logger(directory: str) -> TensorBoardLogger:
     """A logger that writes into ``directory``/tensorboard what Lightning logs: the curves over training.
 
-    Raises InputError where TensorBoard is not installed.
+    Raises `InputError` where TensorBoard is not installed.
     """
     try:
         return TensorBoardLogger(directory, name=None, version="tensorboard")
@@ -111,12 +115,12 @@ def has_key() -> bool:
 
 
 def log_test(logger: WandbLogger, run: Run) -> None:
-    """What results.json of a tested run holds, and where the model looked as it learned.
+    """Log what results.json of a tested run holds, and where the model looked at moments of its training.
 
-    Curves by source length are logged so that runs lay them over each other on the project page by themselves: each
-    metric has an explicit definition with its own x axis, one log a bucket holds x and y together, and x is the same in
-    every run, the bucket's middle. The exact rows are in tables, all other numbers in the summary. The length chart's
-    points are a table of their own, which the run's page draws with the logger's preset, if it has one.
+    The project page shows the curves by source length of all runs in one panel: each metric is defined with its own x
+    axis, x and y of a bucket are logged together, and x is the same in every run, the bucket's middle. The exact rows
+    are in tables, all other numbers in the summary. The length chart's points are a table of their own, which the run's
+    page draws with the logger's preset, if it has one.
     """
     from lookback.tracking.custom_chart import CHART, TABLE, chart_rows
 
@@ -126,7 +130,8 @@ def log_test(logger: WandbLogger, run: Run) -> None:
     _log_curve(tracked, "bleu_by_length", CURVE, results["by_length"])
     _log_curve(tracked, "attention_by_length", LOOKS, results["attention_by_length"] or [])
     tables = ("by_length", "by_equal_count", "attention_by_length")
-    record: dict[str, Any] = {f"tables/{name}": _table(results[name]) for name in tables if results[name] is not None}
+    rows: Mapping[str, Any] = results
+    record: dict[str, Any] = {f"tables/{name}": _table(rows[name]) for name in tables if rows[name] is not None}
     if results["bleu"] is not None:
         points = _table(chart_rows(run, tracked.id))
         if isinstance(logger, TrackingLogger) and logger.chart:
@@ -139,7 +144,7 @@ def log_test(logger: WandbLogger, run: Run) -> None:
 
 
 def summary(results: Mapping[str, Any]) -> dict[str, float | int | str]:
-    """The numbers of results.json that are no curves, under W&B's names; what is null has none."""
+    """The numbers of results.json that are no curves, by their names in W&B; without those that are null."""
     plain = ("bleu", "signature", "chrf", "ter", "perplexity", "length_ratio", "truncated", "half_length", "retention")
     values = {f"test/{key}": results[key] for key in plain}
     for key in ("half_length_ci", "retention_ci"):
@@ -164,7 +169,7 @@ def _log_curve(tracked: Any, section: str, columns: Sequence[str], rows: Sequenc
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Records of equal keys as a `wandb.Table`; an interval is two columns."""
+    """Records with the same keys as a `wandb.Table`; an interval becomes two columns."""
     import wandb
 
     flat = [dict(_columns(row)) for row in rows]
@@ -184,20 +189,20 @@ def _chart(preset: str, points: Any, subtitle: str) -> Any:
 
     from lookback.tracking.custom_chart import fields, strings
 
-    # x and y are what W&B's own presets ask for, the others what the project's does
+    # W&B's own presets need x, y and stroke, the project's preset the other fields
     return wandb.plot_table(preset, points, {**fields("bleu"), "y": "bleu", "stroke": None}, strings("bleu", subtitle))
 
 
 def _log_alignments(tracked: Any, run: Run) -> None:
-    """A picture a sentence and moment of training, one key a sentence: W&B's media panel has a slider over them."""
+    """A picture for each sentence and moment of training. Each sentence is a key, for which W&B shows a slider."""
     import wandb
     from PIL import Image
 
-    from lookback.report.charts.alignment_chart import alignment_chart, alignment_png
+    from lookback.report.charts.alignment_chart import END, alignment_chart, alignment_png
     from lookback.runs.alignments import read_alignments
 
     path = run.directory / "test" / "alignments.npz"
-    if not path.is_file():  # an attention that looks nowhere
+    if not path.is_file():  # the attention has no alignments
         return
     alignments = read_alignments(path)
     sentences = shown_sentences(alignments.sentences)
@@ -211,7 +216,8 @@ def _log_alignments(tracked: Any, run: Run) -> None:
         record: dict[str, Any] = {"alignment/update": update}
         for length, sentence in sentences.items():
             weights = sentence.weights[moment].astype(np.float64)
-            chart = alignment_chart(sentence.source, sentence.target, weights, when, sentence.sure, sentence.possible)
+            source, target = [*sentence.source, END], [*sentence.target, END]
+            chart = alignment_chart(source, target, weights, when, sentence.sure, sentence.possible)
             picture = Image.open(BytesIO(alignment_png(chart))).convert("RGB").quantize(COLORS)
             caption = f"{when}. Each row is where a target word looked: a soft alignment, not an explanation."
             record[f"alignment/{length}"] = wandb.Image(picture, caption=caption)
@@ -219,7 +225,7 @@ def _log_alignments(tracked: Any, run: Run) -> None:
 
 
 def shown_sentences(sentences: Sequence[AlignedSentence]) -> dict[str, AlignedSentence]:
-    """A short, a medium and a long one of those that are still a picture; fewer where there are fewer."""
+    """A short, a medium and a long sentence of those that fit in a picture; fewer where there are fewer."""
     fitting = sorted((s for s in sentences if len(s.source) <= LONGEST), key=lambda sentence: len(sentence.source))
     if not fitting:
         return {}
@@ -229,7 +235,7 @@ def shown_sentences(sentences: Sequence[AlignedSentence]) -> dict[str, AlignedSe
 
 
 def finish(exit_code: int) -> None:
-    """End this process's W&B run, if there is one, as succeeded (0) or failed (1): the next job gets its own."""
+    """End this process's W&B run, if there is one, as succeeded (0) or failed (1): each job gets its own run."""
     import sys
 
     if "wandb" in sys.modules:

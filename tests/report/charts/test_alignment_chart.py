@@ -11,7 +11,7 @@ import vl_convert
 
 from lookback.report.charts.alignment_chart import END, GOLD, WIDTH, alignment_chart, alignment_png
 
-SOURCE, TARGET = ["the", "the", "cat"], ["</script>", "chat"]
+SOURCE, TARGET = ["the", "the", "cat", END], ["</script>", "chat", END]
 WEIGHTS = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.25, 0.7, 0.05], [0.0, 0.001, 0.0, 0.999]])
 
 
@@ -33,8 +33,8 @@ def test_every_weight_one_can_see_is_a_cell_of_its_words() -> None:
     for label, (row, column, weight) in zip(labels, expected, strict=True):
         said = dict(part.split(": ") for part in unescape(label).split("; "))
         assert abs(float(said["weight"]) - weight) <= 0.05  # the label has a digit
-        assert (said["target"], said["row"]) == ([*TARGET, END][row], str(row))
-        assert (said["source"], said["column"]) == ([*SOURCE, END][column], str(column))
+        assert (said["target"], said["row"]) == (TARGET[row], str(row))
+        assert (said["source"], said["column"]) == (SOURCE[column], str(column))
 
 
 def test_a_darker_cell_is_a_larger_weight_on_a_scale_of_0_to_1() -> None:
@@ -50,7 +50,7 @@ def test_rows_are_target_words_and_columns_source_words_and_words_stay_text() ->
     chart = alignment_chart(SOURCE, TARGET, WEIGHTS, "").to_dict()
     encoding = chart["layer"][0]["encoding"]
     words = {axis: json.loads(re.findall(r"\((.*)\)\[", encoding[axis]["axis"]["labelExpr"])[0]) for axis in "xy"}
-    assert words == {"x": [*SOURCE, END], "y": [*TARGET, END]}
+    assert words == {"x": SOURCE, "y": TARGET}
     texts = re.findall(r"<text [^>]*>([^<]*)</text>", svg())
     assert texts.count("the") == 2
     assert "&lt;/script&gt;" in texts
@@ -69,7 +69,7 @@ def test_a_long_sentence_is_no_wider_than_a_screen() -> None:
 
     from PIL import Image
 
-    words = [f"w{i}" for i in range(60)]
+    words = [*(f"w{i}" for i in range(60)), END]
     picture = Image.open(BytesIO(alignment_png(alignment_chart(words, words, np.eye(61), ""))))
     assert picture.format == "PNG"
     assert WIDTH * 0.9 < picture.width < WIDTH + 160
@@ -82,10 +82,10 @@ def test_a_diverged_models_nan_is_no_cell() -> None:
 
 def test_weights_of_other_words_are_refused() -> None:
     with pytest.raises(ValueError, match=r"weights: shape \(3, 4\), expected \(3, 3\)"):
-        alignment_chart(SOURCE[:2], TARGET, WEIGHTS, "")
+        alignment_chart(SOURCE[1:], TARGET, WEIGHTS, "")
 
 
 @pytest.mark.parametrize("word", ["if", '"if"', "now", "data", "null", "in", "event"])
 def test_a_word_that_means_something_to_vega_is_a_word(word: str) -> None:
-    picture = vl_convert.vegalite_to_svg(alignment_chart([word], ["x"], WEIGHTS[:2, :2], "epoch 1").to_json())
+    picture = vl_convert.vegalite_to_svg(alignment_chart([word, END], ["x", END], WEIGHTS[:2, :2], "epoch 1").to_json())
     assert word in [unescape(text) for text in re.findall(r"<text [^>]*>([^<]*)</text>", picture)]

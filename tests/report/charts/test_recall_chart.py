@@ -8,7 +8,7 @@ import vl_convert
 
 from lookback.evaluation import segments_of
 from lookback.report import length_chart
-from lookback.report.charts.recall_chart import FIFTHS, bucket_key, enough, recall_chart
+from lookback.report.charts.recall_chart import FIFTHS, bucket_key, has_enough, recall_chart
 from lookback.report.evidence.contrasts import CountedRuns
 from lookback.report.tables.recall_table import recall_rows
 from lookback.runs import read_run
@@ -90,8 +90,8 @@ def test_few_sentences_are_hollow_and_joined_to_nothing(runs, found):
     assert len(points(hollow)) == len(points(rules)) == 10
     assert not any(points(layer) for layer in lines)
     assert "hollow: n < 50" in str(recall_chart(runs, found, "41-50").to_dict()["title"])
-    assert not enough(found["none"].mean[5])
-    assert enough(found["none"].mean[4])
+    assert not has_enough(found["none"].mean[5])
+    assert has_enough(found["none"].mean[4])
 
 
 def test_colours_and_marks_are_the_length_charts(runs, found):

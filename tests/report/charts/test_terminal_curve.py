@@ -115,6 +115,16 @@ def test_a_mean_of_runs_says_so():
     assert any("mean of 2 seeds" in line for line in text)
 
 
+def test_a_training_limit_is_named_only_where_its_rule_is_drawn():
+    scores, n = [None, 80, 80, 80], (0, 60, 60, 60)
+    runs = [run("dot", scores, n, limit=5), run("none", scores, n, limit=25)]
+    text = shown(runs)
+    assert any("trained up to 25 words" in line for line in text)
+    (column,) = {line.index("┊") for line in text if "┊" in line}
+    assert text[1].index("┊") == column  # the words are at the top of the rule
+    assert not any("┊" in line for line in shown(runs[:1]))
+
+
 @given(
     st.integers(20, 200),
     st.lists(st.lists(st.floats(0, 100), min_size=4, max_size=4), min_size=1, max_size=9),

@@ -118,6 +118,7 @@ def test_counted_runs_say_what_evidence_says_and_count_once(run, monkeypatch):
         assert found == evidence(runs, baseline, measure, buckets)
         assert (found.measure, found.buckets) == (measure, buckets)
         del read[3:]
+    assert counted.evidence() is counted.evidence("none")  # tested once, by whatever name the baseline is asked for
     lower = counted.evidence(measure="ter").contrasts
     assert [contrast.arm for contrast in lower] == ["dot", "general"]  # the largest gain is the lowest rate
     assert lower[0].difference.whole["difference"] < lower[1].difference.whole["difference"] < 0

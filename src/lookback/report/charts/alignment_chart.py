@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from lookback.report.charts.charts import FAINT, FONT, INK, SOFT
 
 END = "end"
-"""What stands for the end mark, the last word of both sides"""
+"""How the end token is shown, the last one of both sides"""
 LARGEST, SMALLEST, WIDTH = 24, 9, 720
-"""Pixels: a cell's side at most and at least, and the width that a long sentence's cells are made to fit"""
+"""Pixels: the largest and the smallest side of a cell, and the width into which a long sentence's cells must fit"""
 VISIBLE = 0.004
-"""Weights below it could not be told from white"""
+"""Smaller weights would look white"""
 DARKEST, GOLD = "#08306b", "#D55E00"
 
 
@@ -30,22 +30,29 @@ def alignment_chart(
 ) -> alt.LayerChart:
     """Draw what each target word looked at: rows are target words, columns source words, darker is more.
 
-    source, target: all of them, end marks too.
-    weights: (target, source), 0..1. The scale is always 0 to 1, so that two charts can be compared.
-    sure, possible: gold links (source word, target word), outlined; possible ones dashed.
+    A soft alignment is not an explanation.
 
-    Raises ValueError where weights and words do not fit. A soft alignment is not an explanation.
+    Args:
+        source: its words, the end token included.
+        target: its words, the end token included.
+        weights: (target, source), 0..1. The scale is always 0 to 1, so that two charts can be compared.
+        title: of the chart.
+        sure: gold links (source word, target word), outlined.
+        possible: gold links that need not be found, with a dashed outline.
+
+    Raises:
+        ValueError: where the shape of the weights does not fit the words.
     """
     rows, columns = list(target), list(source)
     if weights.shape != (len(rows), len(columns)):
         raise ValueError(
             f"weights: shape {weights.shape}, expected {(len(rows), len(columns))}, a row a target word and a column a "
-            "source word, end marks too"
+            "source word, end tokens too"
         )
     side = max(SMALLEST, min(LARGEST, WIDTH // len(columns)))
     size = max(7, min(12, side - 3))
-    seen = np.argwhere(weights >= VISIBLE)  # nothing where a diverged model left NaN
-    cells = {  # as columns: altair looks at every record that it is given
+    seen = np.argwhere(weights >= VISIBLE)  # NaN, from a model that diverged, is not seen
+    cells = {  # a list for each field: altair would check every record
         "row": seen[:, 0].tolist(),
         "column": seen[:, 1].tolist(),
         "weight": [round(float(weights[row, column]), 4) for row, column in seen],
@@ -58,9 +65,9 @@ def alignment_chart(
     shade = alt.Scale(domain=[0, 1], range=["white", DARKEST], interpolate="lab")
     color = alt.Color("weight:Q", title="weight", scale=shade)
     color = color.legend(gradientLength=90, values=[0, 0.5, 1], format=".1f", titleFontSize=11, labelFontSize=11)
-    hover = [alt.Tooltip("target:N"), alt.Tooltip("source:N"), alt.Tooltip("weight:Q", format=".3f")]
+    tooltip = [alt.Tooltip("target:N"), alt.Tooltip("source:N"), alt.Tooltip("weight:Q", format=".3f")]
     heat = alt.Chart(alt.Data(values=[cells])).transform_flatten(list(cells))
-    heat = heat.mark_rect().encode(x, y, color, tooltip=hover)
+    heat = heat.mark_rect().encode(x, y, color, tooltip=tooltip)
     layers = [heat]
     for links, dash in ((sure, [1, 0]), (possible, [4, 3])):
         if places := [{"row": row, "column": column} for column, row in links]:
@@ -80,14 +87,14 @@ def alignment_chart(
 
 
 def alignment_png(chart: alt.LayerChart) -> bytes:
-    """The chart as PNG, one pixel a pixel, drawn without a browser."""
-    # checked as it was built: the schema is no second time worth half of what drawing takes
+    """The chart as PNG in its own size, drawn without a browser."""
+    # altair checked each part as it was built; to check the whole takes half as long as drawing it
     return vl_convert.vegalite_to_png(chart.to_json(validate=False), scale=1)
 
 
 def _axis(words: Sequence[str], size: int, side: Literal["top", "left"], angle: int) -> alt.Axis:
-    """The words. They repeat, so cells are placed by number, and a number looks its word up; as JSON it stays text."""
-    # Vega takes the text "if", alone of all, for its function of that name
+    """The words as labels. Cells are placed by number, since a word may repeat; the axis looks up the number's word."""
+    # Vega would take the text "if" for its function of that name; no other text is mistaken
     texts = json.dumps(list(words), ensure_ascii=False).replace('"if"', '"i"+"f"')
     lookup = f"({texts})[datum.value]"
     return alt.Axis(
@@ -102,5 +109,5 @@ def _axis(words: Sequence[str], size: int, side: Literal["top", "left"], angle: 
 
 
 def _numbers(words: Sequence[str]) -> alt.Scale:
-    """A place for each word, looked at or not."""
+    """A place for each word, whether it was looked at or not."""
     return alt.Scale(domain=list(range(len(words))))

@@ -9,24 +9,24 @@ import numpy as np
 from lookback.evaluation import midpoint
 
 Buckets = Literal["width", "count"]
-"""Of ten words each, on an axis of words; or of equally many sentences, side by side, because a few words apart they
-would hide each other's labels"""
+"""Ten words wide, on an axis of words; or with equally many sentences, side by side: some of these are so narrow that
+their labels would overlap on an axis of words"""
 
 IN_RESULTS: dict[Buckets, str] = {"width": "by_length", "count": "by_equal_count"}
-"""The key of results.json that has a run's curve"""
+"""The key of results.json under which a run's curve is"""
 
 TITLES: dict[Buckets, str] = {
     "width": "Source length in words, n test sentences",
     "count": "Source length in words, nearly equal n",
 }
-"""Of the axis; short, for a phone"""
+"""Of the axis; short enough for a phone"""
 
 
 class Places:
     """Where each of a curve's buckets stands on the axis."""
 
     def __init__(self, curve: Sequence[Mapping[str, Any]]) -> None:
-        """Take the buckets of a curve, none left out; those of equal counts are told by their closed end."""
+        """Take all buckets of a curve. Where the last one has an end, they are buckets of equal counts."""
         self.buckets: Buckets = "count" if curve and curve[-1]["hi"] is not None else "width"
         self._lows = [bucket["lo"] for bucket in curve]
         self._borders = [low - 0.5 for low in self._lows]
@@ -34,7 +34,7 @@ class Places:
             self._borders.append(curve[-1]["hi"] + 0.5)
 
     def of(self, bucket: Mapping[str, Any]) -> dict[str, float]:
-        """`x` of the bucket's point, and `hi`, half a step before its end: what `length_axis` is made from."""
+        """`x` of the bucket's point, and `hi`, half a step before the bucket's end: `length_axis` needs both."""
         if self.buckets == "count":
             place = self._lows.index(bucket["lo"])
             return {"x": place + 0.5, "hi": place + 0.5}
@@ -42,7 +42,7 @@ class Places:
         return {"x": middle, "hi": 2 * middle - bucket["lo"]}
 
     def at(self, length: float) -> float:
-        """Where a length in words is on the axis; infinity where it is behind the last bucket of equal counts."""
+        """Where a length in words is on the axis; infinity beyond the last bucket of equal counts."""
         if self.buckets == "width":
             return length
         return float(np.interp(length, self._borders, range(len(self._borders)), right=math.inf))

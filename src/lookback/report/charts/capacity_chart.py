@@ -9,26 +9,31 @@ import numpy as np
 
 from lookback.evaluation import label
 from lookback.report.charts.chart_words import span
-from lookback.report.charts.charts import PALETTE, drawn_from, layered
+from lookback.report.charts.charts import PALETTE, Point, data_chart, layer_chart
 from lookback.report.evidence.capacity import THRESHOLD, Capacity, Held
+from lookback.runs import LengthRange
 
 LIGHTEST, DARKEST = "#f1f5fa", "#08306b"
 """BLEU 0 and 100"""
 LINE = PALETTE[1]
 POINTS = 40
-"""Of the law's line, which is straight on neither axis"""
+"""Of the law's line, which is curved on these axes"""
 
 
 def capacity_chart(capacity: Capacity) -> alt.LayerChart:
-    """Draw `capacity`: a row a size of the vector, a column a bucket of source lengths, darker for more BLEU.
+    """Draw `capacity`: a row for each size of the vector, a column for each bucket of lengths, darker for more BLEU.
 
-    A point is where a size falls under BLEU 50, with its 95 % interval; the line is the law, where there is one. A size
-    that falls there outside of the lengths that were tested has a row, and no point.
+    A point is where BLEU of a size falls below 50, with its 95 % interval; the line is the law, where there is one. A
+    size whose BLEU does not fall there within the tested lengths has a row, and no point.
     """
-    buckets = capacity.buckets
-    first, last = buckets[0]["lo"] - 0.5, _end(buckets[-1])
-    rows = _rows([size.numbers for size in capacity.held])
-    cells = [
+    layers = [_heat_map(capacity), *_law(capacity), *_points(capacity)]
+    return layer_chart(layers, _title(capacity), _description(capacity), height=56 * len(capacity.held))
+
+
+def _heat_map(capacity: Capacity) -> alt.Chart:
+    """A cell for each size and bucket that has a score."""
+    rows = _rows(capacity)
+    cells: list[Point] = [
         {
             "from": bucket["lo"] - 0.5,
             "to": _end(bucket),
@@ -40,57 +45,86 @@ def capacity_chart(capacity: Capacity) -> alt.LayerChart:
             "bleu": round(score, 2),
         }
         for size in capacity.held
-        for bucket, score in zip(buckets, size.scores, strict=True)
+        for bucket, score in zip(capacity.buckets, size.scores, strict=True)
         if score is not None
     ]
-    points = [
+    edges = [*(bucket["lo"] - 0.5 for bucket in capacity.buckets), _end(capacity.buckets[-1])]
+    x_axis = alt.Axis(values=edges, labelExpr=_FIRST_LENGTH, grid=False)
+    y_axis = alt.Axis(values=sorted(rows), format="d", grid=False, domain=False)
+    x = alt.X("from:Q", title="Source length in words", scale=_length_scale(capacity), axis=x_axis)
+    y = alt.Y("low:Q", title="Numbers in the vector", scale=_size_scale(capacity), axis=y_axis)
+    shade = alt.Scale(domain=[0, 100], range=[LIGHTEST, DARKEST], interpolate="lab")
+    color = alt.Color("bleu:Q", title="BLEU", scale=shade, legend=alt.Legend(gradientLength=180))
+    tooltip = [alt.Tooltip("numbers:Q"), alt.Tooltip("bucket:N", title="words"), alt.Tooltip("n:Q")]
+    tooltip.append(alt.Tooltip("bleu:Q", format=".1f"))
+    cell = data_chart(cells).mark_rect(stroke="#ffffff", strokeWidth=1)
+    return cell.encode(x, alt.X2("to:Q"), y, alt.Y2("high:Q"), color, tooltip=tooltip)
+
+
+def _law(capacity: Capacity) -> list[alt.Chart]:
+    """The line of the law as far as it is on the axes; no layer without a law."""
+    if capacity.law is None:
+        return []
+    first, last = _lengths(capacity)
+    smallest, largest = _sizes(capacity)
+    numbers = np.geomspace(smallest, largest, POINTS)
+    line = [{"words": capacity.law.words(size), "numbers": float(size)} for size in numbers]
+    drawn = data_chart([point for point in line if first <= point["words"] <= last])
+    x, y = alt.X("words:Q", scale=_length_scale(capacity)), alt.Y("numbers:Q", scale=_size_scale(capacity))
+    return [drawn.mark_line(color=LINE, strokeWidth=2.6).encode(x, y, alt.Order("numbers:Q"))]
+
+
+def _points(capacity: Capacity) -> list[alt.Chart]:
+    """The length that each size holds and its interval; no layer where none is known."""
+    points: list[Point] = [
         {"words": size.words, "numbers": size.numbers, "from": size.ci and size.ci[0], "to": size.ci and size.ci[1]}
         for size in capacity.held
         if size.words is not None
     ]
-    bottom, top = rows[capacity.held[0].numbers][0], rows[capacity.held[-1].numbers][1]
-    lengths = alt.Scale(domain=[first, last], nice=False)
-    ticks = alt.Axis(values=[bucket["lo"] - 0.5 for bucket in buckets] + [last], labelExpr=_words, grid=False)
-    y_scale = alt.Scale(type="log", domain=[bottom, top], nice=False)
-    y_axis = alt.Axis(values=sorted(rows), format="d", grid=False, domain=False)
-    x = alt.X("from:Q", title="Source length in words", scale=lengths, axis=ticks)
-    y = alt.Y("low:Q", title="Numbers in the vector", scale=y_scale, axis=y_axis)
-    shade = alt.Scale(domain=[0, 100], range=[LIGHTEST, DARKEST], interpolate="lab")
-    color = alt.Color("bleu:Q", title="BLEU", scale=shade, legend=alt.Legend(gradientLength=180))
-    hover = [alt.Tooltip("numbers:Q"), alt.Tooltip("bucket:N", title="words"), alt.Tooltip("n:Q")]
-    hover.append(alt.Tooltip("bleu:Q", format=".1f"))
-    heat = drawn_from(cells).mark_rect(stroke="#ffffff", strokeWidth=1)
-    layers = [heat.encode(x, alt.X2("to:Q"), y, alt.Y2("high:Q"), color, tooltip=hover)]
-
-    at, of = alt.X("words:Q", scale=lengths), alt.Y("numbers:Q", scale=y_scale)
-    if capacity.law is not None:
-        sizes = np.geomspace(bottom, top, POINTS)
-        line = [{"words": capacity.law.words(size), "numbers": float(size)} for size in sizes]
-        line = [place for place in line if first <= place["words"] <= last]
-        drawn = drawn_from(line).mark_line(color=LINE, strokeWidth=2.6)
-        layers.append(drawn.encode(at, of, alt.Order("numbers:Q")))
-    if points:
-        said = [alt.Tooltip("numbers:Q"), alt.Tooltip("words:Q", title=f"words at BLEU {THRESHOLD:.0f}", format=".1f")]
-        sure = [point for point in points if point["from"] is not None]
-        rule = drawn_from(sure).mark_rule(color=LINE, strokeWidth=2)
-        dot = drawn_from(points).mark_point(size=80, filled=True, opacity=1, color=LINE, stroke="#ffffff")
-        layers += [rule.encode(alt.X("from:Q", scale=lengths), alt.X2("to:Q"), of), dot.encode(at, of, tooltip=said)]
-    return layered(layers, _title(capacity), _description(capacity), height=56 * len(rows))
+    if not points:
+        return []
+    lengths, y = _length_scale(capacity), alt.Y("numbers:Q", scale=_size_scale(capacity))
+    words = alt.Tooltip("words:Q", title=f"words at BLEU {THRESHOLD:.0f}", format=".1f")
+    rule = data_chart([point for point in points if point["from"] is not None]).mark_rule(color=LINE, strokeWidth=2)
+    dot = data_chart(points).mark_point(size=80, filled=True, opacity=1, color=LINE, stroke="#ffffff")
+    return [
+        rule.encode(alt.X("from:Q", scale=lengths), alt.X2("to:Q"), y),
+        dot.encode(alt.X("words:Q", scale=lengths), y, tooltip=[alt.Tooltip("numbers:Q"), words]),
+    ]
 
 
-_words = "format(datum.value + 0.5, 'd')"
-"""An edge between two buckets is named by the length that begins there"""
+_FIRST_LENGTH = "format(datum.value + 0.5, 'd')"
+"""Label of the edge between two buckets: the first length after it"""
 
 
-def _end(bucket: dict[str, int | None]) -> float:
+def _end(bucket: LengthRange) -> float:
     """The right edge of a bucket; the open one is drawn ten words wide."""
     low, high = bucket["lo"], bucket["hi"]
-    assert low is not None
     return (low + 9 if high is None else high) + 0.5
 
 
-def _rows(numbers: Sequence[int]) -> dict[int, tuple[float, float]]:
-    """Lower and upper edge of each size's row: half way to its neighbours, on a logarithmic axis."""
+def _length_scale(capacity: Capacity) -> alt.Scale:
+    return alt.Scale(domain=_lengths(capacity), nice=False)
+
+
+def _size_scale(capacity: Capacity) -> alt.Scale:
+    return alt.Scale(type="log", domain=_sizes(capacity), nice=False)
+
+
+def _lengths(capacity: Capacity) -> list[float]:
+    """The ends of the axis of lengths."""
+    return [capacity.buckets[0]["lo"] - 0.5, _end(capacity.buckets[-1])]
+
+
+def _sizes(capacity: Capacity) -> list[float]:
+    """The ends of the axis of sizes."""
+    rows = list(_rows(capacity).values())
+    return [rows[0][0], rows[-1][1]]
+
+
+def _rows(capacity: Capacity) -> dict[int, tuple[float, float]]:
+    """Lower and upper edge of each size's row: half way to its neighbours on a logarithmic axis."""
+    numbers = [size.numbers for size in capacity.held]
     between = [sqrt(small * large) for small, large in pairwise(numbers)]
     edges = [numbers[0] ** 2 / between[0], *between, numbers[-1] ** 2 / between[-1]]
     return dict(zip(numbers, pairwise(edges), strict=True))
@@ -126,15 +160,14 @@ def _fit(capacity: Capacity) -> str:
 
 def _missing(sizes: Sequence[Held]) -> str:
     """`8 (shorter than tested), 128, 256 (longer than tested)`"""
-    named = []
-    for beyond in dict.fromkeys(size.beyond for size in sizes):
-        if of := [f"{size.numbers}" for size in sizes if size.beyond == beyond]:
-            named.append(f"{', '.join(of)} ({beyond})")
-    return ", ".join(named)
+    numbers: dict[str | None, list[str]] = {}
+    for size in sizes:
+        numbers.setdefault(size.beyond, []).append(str(size.numbers))
+    return ", ".join(f"{', '.join(of_reason)} ({reason})" for reason, of_reason in numbers.items())
 
 
 def _description(capacity: Capacity) -> str:
-    """The chart for those who do not see it."""
+    """The chart for a reader who cannot see it."""
     held = [f"{size.numbers} numbers {size.words:.1f} words" for size in capacity.held if size.words is not None]
     found = f"BLEU {THRESHOLD:.0f} is kept up to: {'; '.join(held)}. " if held else ""
     fit = _fit(capacity)

@@ -1,13 +1,13 @@
-"""What charts say in words: how their numbers were made, and what there is to see for those who do not see it."""
+"""What charts say in words: how their numbers were made, and what a reader who cannot see them is told."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lookback.evaluation import Measure
+from lookback.evaluation import ENOUGH, Measure
 
 
 def capital(name: str) -> str:
-    """A measure's name where a title begins with it: `chrF2` stays what it is, `length ratio` is Length ratio."""
+    """A measure's name at the beginning of a title: `chrF2` stays as it is, `length ratio` becomes Length ratio."""
     return name if any(letter.isupper() for letter in name) else name[0].upper() + name[1:]
 
 
@@ -16,10 +16,21 @@ def span(counts: Sequence[int]) -> str:
     return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
 
 
-def signed(measure: Measure, signature: str) -> str:
+def seeds_and_lines(seeds: Iterable[int]) -> str:
+    """How many seeds the arms have, and which lines are drawn of them."""
+    counts = sorted(set(seeds))
+    return "one seed" if counts[-1] == 1 else f"{span(counts)} seeds: thin lines, their mean thick"
+
+
+def hollow_note(is_shown: bool) -> str:
+    """What a hollow point means, as the end of a line; nothing where there is none."""
+    return f" · hollow: n < {ENOUGH}" if is_shown else ""
+
+
+def score_signature(measure: Measure, signature: str) -> str:
     """What a score must be shown with: the BLEU `signature` of a run, where the measure counts BLEU's tokens.
 
-    The other measures are sacrebleu's, of the same version, with its defaults.
+    The other measures are sacrebleu's with its defaults, of the same version.
     """
     if measure.statistics in ("bleu_statistics", "repetition_statistics"):
         return signature
@@ -27,10 +38,10 @@ def signed(measure: Measure, signature: str) -> str:
     return f"{measure.name} with sacrebleu's defaults · {version}"
 
 
-def described(what: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], key: str, number: str) -> str:
+def line_chart_description(what: str, lines: Mapping[str, Sequence[Mapping[str, Any]]], key: str, number: str) -> str:
     """The accessible name of a line chart of `what`: where each line, by its name, begins and ends.
 
-    A line's points have a `bucket` and, under `key`, a number whose format is `number`.
+    A line's points have a `bucket` and, under `key`, a value that is written in the format `number`.
     """
     moves = []
     for name, points in lines.items():

@@ -1,7 +1,7 @@
-"""What the charts share: colours, the length axis, the limit of training, type, and how they are saved."""
+"""What the charts share: arms, colours, the length axis, training limits, the style, and how they are saved."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
@@ -11,8 +11,17 @@ import vl_convert
 
 from lookback.common.files import atomic_write
 from lookback.report.charts.buckets import TITLES
+from lookback.report.evidence.differences import arms
 from lookback.runs import Run
 from lookback.runs.run import training_limit
+
+Arms = Mapping[str, Sequence[Run]]
+"""Runs by the name of their arm, as `lookback.report.evidence.differences.arms` sorts them"""
+Runs = Sequence[Run] | Arms
+"""What a chart is drawn from: runs, or their arms where these are known already"""
+
+Point = dict[str, Any]
+"""What a mark is drawn from: a field of the specification by its name"""
 
 BASELINE = "#4d4d4d"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -22,14 +31,24 @@ FONT = "Roboto, Helvetica Neue, Helvetica, Arial, sans-serif"
 INK, SOFT, FAINT = "#1f2328", "#59636e", "#e4e7eb"
 
 
+def scored_arms(runs: Runs) -> Arms:
+    """The arms of the runs that have a BLEU score. Arms are returned as they are: a page computes them once."""
+    return runs if isinstance(runs, Mapping) else arms([run for run in runs if run.bleu is not None])
+
+
+def runs_of(arms: Arms) -> list[Run]:
+    """The runs of all arms, one arm after the other."""
+    return [run for members in arms.values() for run in members]
+
+
 def save_chart(chart: alt.LayerChart, out: Path, name: str) -> list[Path]:
     """Write `name`.vl.json, `name`.svg, `name`.pdf (for papers) and `name`.png (twice the size, for slides) into `out`.
 
-    Each atomically; returns the written paths.
+    Each file is written atomically. Returns the written paths.
     """
     specification = chart.to_json()
     svg = vl_convert.vegalite_to_svg(specification)
-    if isinstance(description := chart.description, str):  # which Vega gives to a page, but not to a file
+    if isinstance(description := chart.description, str):  # Vega adds it in a page, but not in a file
         svg = svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(description)} ', 1)
     contents = {
         "vl.json": (json.dumps(json.loads(specification), indent=1, ensure_ascii=False) + "\n").encode(),
@@ -45,84 +64,109 @@ def save_chart(chart: alt.LayerChart, out: Path, name: str) -> list[Path]:
 
 
 def length_axis(points: Sequence[Mapping[str, Any]], title: str = TITLES["width"]) -> alt.X:
-    """Source lengths up to the end of the last bucket of `points`; a tick a bucket: its lengths, and its sentences."""
-    texts = {str(p["x"]): [p["bucket"].replace("-", "–"), f"n = {p['n']:,}"] for p in points}
+    """Source lengths up to the end of the last bucket of `points`; each tick has a bucket's lengths and its n."""
+    labels = {p["x"]: (p["bucket"], f"n = {p['n']:,}") for p in points}
+    scale = alt.Scale(domain=[0, axis_end(points)], nice=False)
+    return alt.X("x:Q", title=title, axis=bucket_axis(labels), scale=scale)
+
+
+def bucket_axis(labels: Mapping[float, tuple[str, str]]) -> alt.Axis:
+    """Ticks at these places; below each one the bucket's label, and a second line."""
+    texts = {str(x): [bucket.replace("-", "–"), below] for x, (bucket, below) in labels.items()}
     lookup = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
-    ticks = sorted({point["x"] for point in points})
-    axis = alt.Axis(values=ticks, labelExpr=lookup, grid=False, labelLineHeight=15, labelFlush=False)
-    return alt.X("x:Q", title=title, axis=axis, scale=alt.Scale(domain=[0, edge(points)], nice=False))
+    return alt.Axis(values=sorted(labels), labelExpr=lookup, grid=False, labelLineHeight=15, labelFlush=False)
 
 
-def edge(points: Sequence[Mapping[str, Any]]) -> float:
-    """Where the length axis ends: half a word behind the longest bucket."""
+def axis_end(points: Iterable[Mapping[str, Any]]) -> float:
+    """Where the length axis ends: half a word after the longest bucket."""
     return max(point["hi"] for point in points) + 0.5
 
 
-def limits(runs: Sequence[Run], edge: float, place: Callable[[float], float] = float) -> list[alt.Chart]:
-    """A dashed rule, with its words, at the longest sentence of training, where that is left of `edge`.
+def training_limits(runs: Iterable[Run]) -> list[int]:
+    """The longest sources that the runs were trained on, in words, each once, the shortest first."""
+    return sorted({limit for run in runs if (limit := training_limit(run)) is not None})
 
-    `place` says where a length in words is on the axis.
+
+def limit_points(runs: Iterable[Run], end: float, place: Callable[[float], float] = float) -> list[Point]:
+    """A point for each training limit that is on the axis, left of its `end`.
+
+    `place` gives the place on the axis of a length in words.
     """
-    known = sorted({limit for run in runs if (limit := training_limit(run)) is not None})
-    records: list[dict[str, Any]] = [
-        {"x": place(limit + 0.5), "text": f"trained up to {limit} words"} for limit in known
+    points: list[Point] = [
+        {"x": place(limit + 0.5), "text": f"trained up to {limit} words"} for limit in training_limits(runs)
     ]
-    found = [record for record in records if record["x"] <= edge]
-    if not found:
+    return [point for point in points if point["x"] <= end]
+
+
+def limit_layers(runs: Iterable[Run], end: float, place: Callable[[float], float] = float) -> list[alt.Chart]:
+    """A dashed rule with its text at each training limit; no layer where none is on the axis."""
+    points = limit_points(runs, end, place)
+    if not points:
         return []
-    data = drawn_from(found)
-    side: Literal["left", "right"] = "right" if found[-1]["x"] - 0.5 > edge / 2 else "left"
+    return limit_marks(data_chart(points), "right" if points[-1]["x"] - 0.5 > end / 2 else "left")
+
+
+def limit_marks(base: alt.Chart, align: Literal["left", "right"], field: Callable[[str], str] = str) -> list[alt.Chart]:
+    """The rule and the text; `field` names the columns `x` and `text` of the data."""
+    x = alt.X(field=field("x"), type="quantitative")
+    text = alt.Text(field=field("text"), type="nominal")
     return [
-        data.mark_rule(strokeDash=[6, 4], strokeWidth=1.3, color=SOFT).encode(alt.X("x:Q")),
-        data.mark_text(color=SOFT, fontSize=12, align=side).encode(alt.X("x:Q"), alt.YValue(-9), alt.Text("text:N")),
+        base.mark_rule(strokeDash=[6, 4], strokeWidth=1.3, color=SOFT).encode(x),
+        base.mark_text(color=SOFT, fontSize=12, align=align).encode(x, alt.YValue(-9), text),
     ]
 
 
 def colors(arms: Sequence[str]) -> list[str]:
-    """A colour an arm, the same in every chart of the same arms."""
+    """A colour for each arm, the same in every chart of the same arms."""
     others = [name for name in arms if name != "none"]
     chosen = {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(others)} | {"none": BASELINE}
     return [chosen[name] for name in arms]
 
 
 def shapes(arms: int) -> list[str]:
-    """A mark an arm, for readers and printers without colours."""
+    """A mark for each arm, for readers and printers without colours."""
     return [SHAPES[index % len(SHAPES)] for index in range(arms)]
 
 
-def told_apart(arms: Sequence[str], legend: Mapping[str, str]) -> tuple[alt.Color, alt.Shape]:
-    """Colour and mark of the arms in `legend`, with their names there: what each has among all `arms`."""
-    of_color, of_shape = (dict(zip(arms, marks, strict=True)) for marks in (colors(arms), shapes(len(arms))))
+def color_and_shape(arms: Iterable[str], legend: Mapping[str, str]) -> tuple[alt.Color, alt.Shape]:
+    """The channels that tell arms apart: those in `legend`, under the names it gives them.
+
+    The choice depends on all `arms`, so that an arm looks the same in a chart that lacks others.
+    """
+    names = list(arms)
+    color_of = dict(zip(names, colors(names), strict=True))
+    shape_of = dict(zip(names, shapes(len(names)), strict=True))
     domain = list(legend.values())
     return (
-        alt.Color("arm:N", title=None, scale=alt.Scale(domain=domain, range=[of_color[name] for name in legend])),
-        alt.Shape("arm:N", title=None, scale=alt.Scale(domain=domain, range=[of_shape[name] for name in legend])),
+        alt.Color("arm:N", title=None, scale=alt.Scale(domain=domain, range=[color_of[name] for name in legend])),
+        alt.Shape("arm:N", title=None, scale=alt.Scale(domain=domain, range=[shape_of[name] for name in legend])),
     )
 
 
-def drawn_from(records: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """The base of a layer that draws these records."""
-    # a tuple, because altair copies every list and dictionary inside a chart, and that several times
-    return alt.Chart(alt.Data(values=tuple(records)))
+def data_chart(points: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """The base of a layer that draws these points."""
+    # a tuple: altair copies each list and dictionary inside a chart several times
+    return alt.Chart(alt.Data(values=tuple(points)))
 
 
-def layered(
+def layer_chart(
     layers: Sequence[alt.Chart],
     title: alt.TitleParams,
     description: str,
     height: int = 320,
     data: alt.typing.Optional[alt.Data] = alt.Undefined,
 ) -> alt.LayerChart:
-    """The layers as one chart, 720 pixels wide, in the clothes of all: white, one typeface, quiet lines.
+    """The layers as one chart in the common `STYLE`, 720 pixels wide.
 
-    `data` is for the layers that have none. All is said at once: altair copies a chart for each thing said later.
+    `data` is for the layers that have none of their own.
     """
+    # one call: altair would copy the chart for each property that is set later
     return alt.LayerChart(
-        data=data, layer=layers, title=title, description=description, width=720, height=height, config=_CLOTHES
+        data=data, layer=layers, title=title, description=description, width=720, height=height, config=STYLE
     )
 
 
-_CLOTHES = alt.Config(
+STYLE = alt.Config(
     font=FONT,
     background="white",
     padding=18,
@@ -162,3 +206,4 @@ _CLOTHES = alt.Config(
         symbolStrokeWidth=2,
     ),
 )
+"""White paper, one typeface, thin grey lines"""

@@ -1,16 +1,29 @@
-"""How the attentions look against source length: spread or sharp, all of the source or some, in its order or across."""
+"""How the attentions look at the source, against its length: at few or many words, at all of them, in their order."""
 
 import math
-from collections.abc import Sequence
-from statistics import fmean
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
 
-from lookback.evaluation import ENOUGH, label, midpoint
-from lookback.report.charts.chart_words import span
-from lookback.report.charts.charts import SOFT, drawn_from, edge, layered, length_axis, limits, told_apart
-from lookback.report.evidence.differences import arms
+from lookback.report.charts.buckets import Places
+from lookback.report.charts.chart_words import hollow_note, seeds_and_lines
+from lookback.report.charts.charts import (
+    SOFT,
+    Arms,
+    Point,
+    Runs,
+    axis_end,
+    color_and_shape,
+    data_chart,
+    layer_chart,
+    length_axis,
+    limit_layers,
+    runs_of,
+    scored_arms,
+)
+from lookback.report.charts.marks import ArmMarks, bucket_tooltip, outside_lines
+from lookback.report.charts.points import Curve, mean_points, single_points
 from lookback.runs import Run
 
 
@@ -35,114 +48,83 @@ DIAGNOSTICS = {
 """What can be drawn: see `lookback.evaluation.alignment.diagnostics` for the equations."""
 
 
-def diagnostics_chart(runs: Sequence[Run], measure: str) -> alt.LayerChart | None:
-    """Draw one of `DIAGNOSTICS` for scored runs of one test set; None where no run has it (`none` looks nowhere).
+def diagnostics_chart(runs: Runs, measure: str) -> alt.LayerChart | None:
+    """Draw one of `DIAGNOSTICS` for scored runs of one test set; None where no run has it, as those of `none`.
 
-    An arm's thick line is the mean of its runs, thin lines are the runs; colours, marks and axis are those of the
-    length chart. A bucket with fewer than 50 sentences is a hollow point, joined to no other. Raises `ValueError`
-    for a measure that is not known.
+    An arm's thick line is the mean of its runs, thin lines are the runs. Colours, marks and axis are those of the
+    length chart. A bucket with fewer than 50 sentences is a hollow point, joined with no other. `runs` may be arms
+    where these are known. Raises `ValueError` for an unknown measure.
     """
     if measure not in DIAGNOSTICS:
         raise ValueError(f"{measure=}: expected one of {', '.join(DIAGNOSTICS)}")
-    known = arms([run for run in runs if run.bleu is not None])
-    looked = {name: [run for run in of if _curve(run, measure)] for name, of in known.items()}
-    found = {name: points for name, of in looked.items() if (points := _points(name, of, measure))}
-    if not found:
+    compared = scored_arms(runs)
+    curves = {name: found for name, members in compared.items() if (found := _curves(members, measure))}
+    if not curves:
         return None
-    means = [point for points in found.values() for point in points]
-    singles = [
-        {**point, "run": index}
-        for name in found
-        if len(looked[name]) > 1
-        for index, run in enumerate(looked[name])
-        for point in _points(name, [run], measure)
-    ]
-
-    color, shape = told_apart(list(known), {name: name for name in found})
-    x = length_axis(means)
-    even = _even_look(edge(means)) if measure == "entropy" else []
-    top = math.ceil(max(point["y"] for point in [*means, *singles, *even])) if measure == "entropy" else 1
-    scale = alt.Scale(domain=[0, top])
-    y = alt.Y("y:Q", title=DIAGNOSTICS[measure].title, axis=alt.Axis(tickCount=6), scale=scale)
-    hover = [alt.Tooltip("arm:N"), alt.Tooltip("bucket:N"), alt.Tooltip("n:Q"), alt.Tooltip("y:Q", format=".3f")]
-
-    single, piece = alt.Detail("run:N"), alt.Detail("piece:N")
-
-    def having(points: Sequence[dict[str, Any]], joined: bool) -> alt.Chart:
-        return drawn_from([point for point in points if (point["piece"] is not None) is joined])
-
-    layers: list[alt.Chart] = [
-        having(singles, True).mark_line(strokeWidth=1, opacity=0.4).encode(x, y, color, detail=[single, piece]),
-        having(means, True).mark_line(strokeWidth=2.6).encode(x, y, color, piece),
-        having(means, True).mark_point(size=62, filled=True, opacity=1).encode(x, y, color, shape, tooltip=hover),
-        having(means, False)
-        .mark_point(size=62, fill="white", strokeWidth=2, opacity=1)
-        .encode(x, y, color, shape, tooltip=hover),
-    ]
+    places = Places(next(iter(curves.values()))[0])
+    lines = {name: mean_points(name, found, places, "y") for name, found in curves.items()}
+    means = [point for line in lines.values() for point in line]
+    singles = [point for name, found in curves.items() for point in single_points(name, name, found, places, "y")]
+    even = _even_look(axis_end(means)) if measure == "entropy" else []
+    color, shape = color_and_shape(compared, {name: name for name in curves})
+    layers = ArmMarks(
+        x=length_axis(means),
+        y=_y([*means, *singles, *even], measure),
+        color=color,
+        shape=shape,
+        tooltip=bucket_tooltip(alt.Tooltip("y:Q", format=".3f")),
+    ).layers(means, singles)
     if even:
-        dashed = drawn_from(even).mark_line(strokeDash=[2, 4], strokeWidth=1.3, color=SOFT)
-        layers.append(dashed.encode(alt.X("x:Q"), alt.Y("y:Q")))
-    layers += limits(runs, edge(means))
-    title = _title(measure, {name: looked[name] for name in found}, means)
-    return layered(layers, title, _description(measure, found))
+        dotted = data_chart(even).mark_line(strokeDash=[2, 4], strokeWidth=1.3, color=SOFT)
+        layers.append(dotted.encode(alt.X("x:Q"), alt.Y("y:Q")))
+    layers += limit_layers(runs_of(compared), axis_end(means))
+    title = _title(measure, compared, curves, bool(outside_lines(means)))
+    return layer_chart(layers, title, _description(measure, lines))
 
 
-def _curve(run: Run, measure: str) -> list[dict[str, Any]]:
-    """The run's buckets that have the measure."""
-    buckets = (run.results or {}).get("attention_by_length") or []
-    return [bucket for bucket in buckets if bucket["n"] and bucket[measure] is not None]
+def _curves(runs: Sequence[Run], measure: str) -> list[Curve]:
+    """The measure by source length, of each run that has it anywhere."""
+    results: list[Mapping[str, Any]] = [run.results or {} for run in runs]
+    found = [of_run.get("attention_by_length") or [] for of_run in results]
+    curves = [
+        [
+            {**{key: bucket[key] for key in ("lo", "hi", "n")}, "score": bucket[measure] if bucket["n"] else None}
+            for bucket in curve
+        ]
+        for curve in found
+    ]
+    return [curve for curve in curves if any(bucket["score"] is not None for bucket in curve)]
 
 
-def _points(name: str, runs: Sequence[Run], measure: str) -> list[dict[str, Any]]:
-    """The runs' mean, a point a bucket. Points of one `piece` are joined; `piece` is None under 50 sentences."""
-    buckets: dict[int, list[dict[str, Any]]] = {}
-    for run in runs:
-        for bucket in _curve(run, measure):
-            buckets.setdefault(bucket["lo"], []).append(bucket)
-    points: list[dict[str, Any]] = []
-    piece, behind = 0, None
-    for low, of in sorted(buckets.items()):
-        enough = len(of) == len(runs) and min(bucket["n"] for bucket in of) >= ENOUGH
-        piece += not enough or low != behind  # whatever follows a gap is a new piece
-        behind = None if of[0]["hi"] is None else of[0]["hi"] + 1
-        points.append(
-            {
-                "arm": name,
-                "piece": piece if enough else None,
-                "bucket": label(of[0]),
-                "x": midpoint(of[0]),
-                "hi": 2 * midpoint(of[0]) - low,
-                "n": of[0]["n"],
-                "y": fmean(bucket[measure] for bucket in of),
-            }
-        )
-    return points
+def _y(points: Sequence[Point], measure: str) -> alt.Y:
+    """From 0 to 1; to the next whole number for entropy."""
+    top = math.ceil(max(point["y"] for point in points)) if measure == "entropy" else 1
+    scale = alt.Scale(domain=[0, top])
+    return alt.Y("y:Q", title=DIAGNOSTICS[measure].title, axis=alt.Axis(tickCount=6), scale=scale)
 
 
-def _even_look(edge: float) -> list[dict[str, float]]:
-    """ln(places), the entropy of a look at every word and the end mark alike: what length alone does to entropy."""
-    return [{"x": words, "y": math.log(words + 1)} for words in range(1, math.floor(edge) + 1)]
+def _even_look(end: float) -> list[Point]:
+    """ln(places): the entropy of equal weights on every word and the end token, which grows with length alone."""
+    return [{"x": words, "y": math.log(words + 1)} for words in range(1, math.floor(end) + 1)]
 
 
-def _title(measure: str, drawn: dict[str, list[Run]], means: Sequence[dict[str, Any]]) -> alt.TitleParams:
-    results = next(run.results for of in drawn.values() for run in of)
+def _title(measure: str, compared: Arms, curves: Mapping[str, Sequence[Curve]], has_hollow: bool) -> alt.TitleParams:
+    results = next(run.results for name in curves for run in compared[name])
     assert results is not None
-    seeds = sorted({len(of) for of in drawn.values()})
-    lines = "one seed" if seeds[-1] == 1 else f"{span(seeds)} seeds: thin lines, their mean thick"
-    hollow = f" · hollow: n < {ENOUGH}" if any(point["piece"] is None for point in means) else ""
+    lines = seeds_and_lines(len(found) for found in curves.values())
     subtitle = [
         DIAGNOSTICS[measure].meaning,
-        f"data {results['data']}, made to write the references · {lines}{hollow}",
+        f"data {results['data']}, made to write the references · {lines}{hollow_note(has_hollow)}",
         "attention is a soft alignment, not an explanation",
     ]
     return alt.TitleParams(text=f"{DIAGNOSTICS[measure].title}, by source length", subtitle=subtitle)
 
 
-def _description(measure: str, found: dict[str, list[dict[str, Any]]]) -> str:
-    """The chart for those who do not see it."""
+def _description(measure: str, lines: Mapping[str, Sequence[Point]]) -> str:
+    """The chart for a reader who cannot see it."""
     moves = (
         f"{name} from {points[0]['y']:.2f} at {points[0]['bucket']} words to {points[-1]['y']:.2f} at "
         f"{points[-1]['bucket']}"
-        for name, points in found.items()
+        for name, points in lines.items()
     )
     return f"Line chart. {DIAGNOSTICS[measure].title} against source length in words: {'; '.join(moves)}."

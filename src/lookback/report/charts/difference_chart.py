@@ -1,100 +1,129 @@
 """What attention gains over the baseline against source length: the paired difference, which two curves do not show."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
 from lookback.evaluation import ENOUGH, FEW, LEVEL, Measure, differs, label, measure_of
 from lookback.report.charts.buckets import TITLES, Places
-from lookback.report.charts.chart_words import capital, described, signed, span
-from lookback.report.charts.charts import INK, drawn_from, edge, layered, length_axis, limits, told_apart
+from lookback.report.charts.chart_words import capital, line_chart_description, score_signature, span
+from lookback.report.charts.charts import (
+    INK,
+    Point,
+    Runs,
+    axis_end,
+    color_and_shape,
+    data_chart,
+    layer_chart,
+    length_axis,
+    limit_layers,
+    runs_of,
+    scored_arms,
+)
+from lookback.report.charts.marks import ArmMarks, bucket_tooltip, in_lines, outside_lines
+from lookback.report.charts.points import pieces
 from lookback.report.evidence.contrasts import Contrast
-from lookback.report.evidence.differences import arms
 from lookback.report.evidence.headline import MODELS_DIFFER
-from lookback.runs import Run
 
 
-def difference_chart(contrasts: Sequence[Contrast], runs: Sequence[Run], measure: str = "bleu") -> alt.LayerChart:
+def difference_chart(contrasts: Sequence[Contrast], runs: Runs, measure: str = "bleu") -> alt.LayerChart:
     """Draw the contrasts (at least one) of scored `runs`, in the colours that the runs have in the length chart.
 
     A line is the paired difference, its band the 95 % interval, 0 the baseline. A point is filled where the difference
-    is significant (under three seeds: where these trained models differ), hollow where it is not; one of fewer than 50
-    sentences is joined to no other. Raises `ValueError` where the contrasts are of another measure, or without numbers.
+    is significant (under three seeds: where these trained models differ), else hollow. One of fewer than 50 sentences
+    is joined with no other. `runs` may be arms where these are known.
+
+    Raises `ValueError` where the contrasts are of another measure, or without numbers.
     """
     about = measure_of(measure)
     if others := sorted({contrast.difference.measure for contrast in contrasts} - {measure}):
         raise ValueError(f"contrasts of {', '.join(others)}, expected {measure}")
-    names = list(arms([run for run in runs if run.bleu is not None]))
-    drawn = [contrast for name in names for contrast in contrasts if contrast.arm == name]
-    drawn = [contrast for contrast in drawn if contrast.difference.whole["difference"] is not None]
-    form = f"+{about.number}"
-    legend = {contrast.arm: f"{contrast.arm} · {contrast.difference.whole['difference']:{form}}" for contrast in drawn}
-    points = [point for contrast in drawn for point in _points(contrast, legend[contrast.arm])]
+    compared = scored_arms(runs)
+    drawn = _in_order(contrasts, list(compared))
+    legend = {contrast.arm: _legend(contrast, about) for contrast in drawn}
+    lines = {contrast.arm: _points(contrast, legend[contrast.arm]) for contrast in drawn}
+    points = [point for line in lines.values() for point in line]
     if not points:
         raise ValueError(f"contrasts: none has a difference in {measure}")
     places = Places(drawn[0].difference.curve)
 
-    step, ticks = (0.05, "+.2f") if measure == "length_ratio" else (5, "+d")
+    color, shape = color_and_shape(compared, legend)
+    marks = ArmMarks(
+        x=length_axis(points, TITLES[places.buckets]),
+        y=_difference_axis(points, about, contrasts[0].pairs[0][1].attention),
+        color=color,
+        shape=shape,
+        tooltip=_tooltip(f"+{about.number}"),
+        bounds=(alt.Y("low:Q"), alt.Y2("high:Q")),
+    )
+    layers = _layers(marks, points) + limit_layers(runs_of(compared), axis_end(points), places.at)
+    title = _title(drawn, about)
+    description = line_chart_description(str(title.text), lines, "difference", f"+{about.number}")
+    return layer_chart(layers, title, description)
+
+
+def _in_order(contrasts: Sequence[Contrast], names: Sequence[str]) -> list[Contrast]:
+    """The contrasts that have a difference on the whole test set, in the order of the arms' names."""
+    known = [contrast for contrast in contrasts if contrast.difference.whole["difference"] is not None]
+    return [contrast for name in names for contrast in known if contrast.arm == name]
+
+
+def _legend(contrast: Contrast, measure: Measure) -> str:
+    return f"{contrast.arm} · {contrast.difference.whole['difference']:+{measure.number}}"
+
+
+def _points(contrast: Contrast, legend: str) -> list[Point]:
+    """A point for each bucket that has a difference. Points of one `piece` are joined (`pieces`)."""
+    curve = contrast.difference.curve
+    places = Places(curve)
+    joined = [bucket["difference"] is not None and bucket["n"] >= ENOUGH for bucket in curve]
+    return [
+        {
+            "arm": legend,
+            "piece": piece,
+            "bucket": label(bucket),
+            **places.of(bucket),
+            **_numbers(bucket),
+        }
+        for bucket, piece in zip(curve, pieces(joined), strict=True)
+        if bucket["difference"] is not None
+    ]
+
+
+def _numbers(bucket: Mapping[str, Any]) -> Point:
+    low, high = bucket["ci"]
+    keys = ("n", "difference", "p_holm", "significant", "models_differ")
+    return {"low": low, "high": high, **{key: bucket[key] for key in keys}}
+
+
+def _difference_axis(points: Sequence[Point], measure: Measure, baseline: str) -> alt.Y:
+    """From below the lowest interval to above the highest one, 0 included, with a sign at each tick."""
+    step, tick = (0.05, "+.2f") if measure.key == "length_ratio" else (5, "+d")
     bottom = step * math.floor(min(0, *(point["low"] for point in points)) / step)
     top = step * math.ceil(max(step / 5, *(point["high"] for point in points)) / step)
-    less = ", lower is better" if about.better == -1 else ""
-    x = length_axis(points, TITLES[places.buckets])
-    more = f"{capital(about.name)} more than {contrasts[0].pairs[0][1].attention}{less}"
-    axis = alt.Axis(tickCount=6, labelExpr=f"datum.value ? format(datum.value, '{ticks}') : '0'")
-    y = alt.Y("difference:Q", title=more, scale=alt.Scale(domain=[bottom, top]), axis=axis)
-    color, shape = told_apart(names, legend)
-    piece = alt.Detail("piece:N")
-    band = (alt.Y("low:Q"), alt.Y2("high:Q"))
-    hover = [
-        alt.Tooltip("arm:N"),
-        alt.Tooltip("bucket:N"),
-        alt.Tooltip("n:Q"),
-        alt.Tooltip("difference:Q", format=form),
-        alt.Tooltip("low:Q", format=form),
-        alt.Tooltip("high:Q", format=form),
-        alt.Tooltip("p_holm:Q", format=".3f"),
+    axis = alt.Axis(tickCount=6, labelExpr=f"datum.value ? format(datum.value, '{tick}') : '0'")
+    lower_is_better = ", lower is better" if measure.better == -1 else ""
+    title = f"{capital(measure.name)} more than {baseline}{lower_is_better}"
+    return alt.Y("difference:Q", title=title, scale=alt.Scale(domain=[bottom, top]), axis=axis)
+
+
+def _tooltip(number: str) -> list[alt.Tooltip]:
+    numbers = [alt.Tooltip(f"{key}:Q", format=number) for key in ("difference", "low", "high")]
+    return [*bucket_tooltip(numbers[0]), *numbers[1:], alt.Tooltip("p_holm:Q", format=".3f")]
+
+
+def _layers(marks: ArmMarks, points: Sequence[Point]) -> list[alt.Chart]:
+    joined, alone = data_chart(in_lines(points)), data_chart(outside_lines(points))
+    return [
+        data_chart([{"zero": 0}]).mark_rule(color=INK, strokeWidth=1.2).encode(alt.Y("zero:Q")),
+        marks.bands(joined),
+        marks.mean_lines(joined),
+        marks.intervals(alone),
+        marks.filled_points(data_chart([point for point in points if differs(point)])),
+        marks.hollow_points(data_chart([point for point in points if not differs(point)])),
     ]
-
-    joined = drawn_from([point for point in points if point["piece"] is not None])
-    alone = drawn_from([point for point in points if point["piece"] is None])
-    filled = drawn_from([point for point in points if differs(point)])
-    hollow = drawn_from([point for point in points if not differs(point)])
-    layers: list[alt.Chart] = [
-        drawn_from([{"zero": 0}]).mark_rule(color=INK, strokeWidth=1.2).encode(alt.Y("zero:Q")),
-        joined.mark_area(opacity=0.14).encode(x, *band, color, piece),
-        joined.mark_line(strokeWidth=2.6).encode(x, y, color, piece),
-        alone.mark_rule(strokeWidth=1.4, opacity=0.7).encode(x, *band, color),
-        filled.mark_point(size=62, filled=True, opacity=1).encode(x, y, color, shape, tooltip=hover),
-        hollow.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
-    ]
-    layers += limits(runs, edge(points), places.at)
-    lines = {name: [point for point in points if point["arm"] == entry] for name, entry in legend.items()}
-    title = _title(drawn, about)
-    return layered(layers, title, described(str(title.text), lines, "difference", form))
-
-
-def _points(contrast: Contrast, name: str) -> list[dict[str, Any]]:
-    """A point a bucket that has a difference. Points of one `piece` are joined; `piece` is None under 50 sentences."""
-    points, piece, places = [], 0, Places(contrast.difference.curve)
-    for bucket in contrast.difference.curve:
-        scored = bucket["difference"] is not None
-        enough = scored and bucket["n"] >= ENOUGH
-        piece += not enough  # whatever follows a gap is a new piece
-        if scored:
-            points.append(
-                {
-                    "arm": name,
-                    "piece": piece if enough else None,
-                    "bucket": label(bucket),
-                    **places.of(bucket),
-                    "low": bucket["ci"][0],
-                    "high": bucket["ci"][1],
-                    **{key: bucket[key] for key in ("n", "difference", "p_holm", "significant", "models_differ")},
-                }
-            )
-    return points
 
 
 def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
@@ -102,21 +131,26 @@ def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
     results = contrasts[0].pairs[0][0].results
     assert results is not None
     seeds = sorted({contrast.difference.seeds for contrast in contrasts})
-    if seeds[-1] == 1:
-        how = "one seed, so training noise is not in it · band: 95 % paired bootstrap interval over sentences alone"
-    else:
-        few = " (fewer than three)" if seeds[0] < FEW else ""
-        how = f"{span(seeds)} seeds{few} · band: 95 % interval of the paired difference, over trainings and sentences"
-    verdict = f"significant, Holm-corrected p < {LEVEL}"
-    if seeds[0] < FEW:
-        verdict = f"{MODELS_DIFFER} (p < {LEVEL} over sentences), which is not said of the attentions"
     sentences = contrasts[0].difference.whole["n"]
     subtitle = [
         f"data {results['data']}, {sentences:,} test sentences · beside each name: the difference over them all",
-        how,
-        f"filled: {verdict} · hollow: not, or n < {ENOUGH}",
-        signed(measure, results["signature"]),
+        _seeds_and_band(seeds),
+        f"filled: {_meaning_of_filled(seeds)} · hollow: not, or n < {ENOUGH}",
+        score_signature(measure, results["signature"]),
     ]
     gained = "gained over" if measure.better == 1 else "more than"
     baselines = " or ".join(dict.fromkeys(contrast.baseline for contrast in contrasts))
     return alt.TitleParams(text=f"{capital(measure.name)} {gained} {baselines}, by source length", subtitle=subtitle)
+
+
+def _seeds_and_band(seeds: Sequence[int]) -> str:
+    if seeds[-1] == 1:
+        return "one seed, so training noise is not in it · band: 95 % paired bootstrap interval over sentences alone"
+    few = " (fewer than three)" if seeds[0] < FEW else ""
+    return f"{span(seeds)} seeds{few} · band: 95 % interval of the paired difference, over trainings and sentences"
+
+
+def _meaning_of_filled(seeds: Sequence[int]) -> str:
+    if seeds[0] < FEW:
+        return f"{MODELS_DIFFER} (p < {LEVEL} over sentences), which is not said of the attentions"
+    return f"significant, Holm-corrected p < {LEVEL}"

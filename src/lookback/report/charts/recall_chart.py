@@ -6,89 +6,60 @@ from typing import Any
 import altair as alt
 
 from lookback.evaluation import ENOUGH, label
-from lookback.report.charts.chart_words import span
-from lookback.report.charts.charts import drawn_from, layered, told_apart
+from lookback.report.charts.chart_words import hollow_note, seeds_and_lines
+from lookback.report.charts.charts import Point, Runs, color_and_shape, data_chart, layer_chart, runs_of, scored_arms
+from lookback.report.charts.marks import ArmMarks, in_lines
+from lookback.report.charts.points import pieces
 from lookback.report.evidence.contrasts import ArmRecall
-from lookback.report.evidence.differences import arms
 from lookback.runs import Run
 
 FIFTHS = ("first fifth", "second fifth", "third fifth", "fourth fifth", "last fifth")
 """Of the source"""
+RECALL_TITLE = "Recall: share of its words in the translation"
 
 Part = Mapping[str, Any]
 """The whole test set or a bucket of it, as `lookback.evaluation.recall_curve` has it"""
 
 
-def recall_chart(runs: Sequence[Run], found: Mapping[str, ArmRecall], bucket: str = "all") -> alt.LayerChart:
-    """Draw what `CountedRuns.recall` found of scored `runs`, for the bucket of source lengths with this `bucket_key`.
+def recall_chart(runs: Runs, found: Mapping[str, ArmRecall], bucket: str = "all") -> alt.LayerChart:
+    """Draw the recall that `CountedRuns.recall` found, for one bucket of source lengths.
 
-    An arm's thick line is the mean of its runs, with the band of its interval over trainings and sentences; thin lines
-    are the runs; the dotted line is what is there by chance. Colours and marks are those of the length chart. With
-    fewer than 50 sentences points are hollow and joined to no other. Raises `ValueError` where nothing was found, and
-    for a bucket that is not there.
+    An arm's thick line is the mean of its runs, with the band of its interval over trainings and sentences. Thin lines
+    are the runs; the dotted line is the recall by chance. Colours and marks are those of the length chart. With fewer
+    than 50 sentences points are hollow and joined with no other.
+
+    Args:
+        runs: scored runs, or their arms where these are known.
+        found: the recall of some of these arms.
+        bucket: the `bucket_key` of the bucket.
+
+    Raises:
+        ValueError: where nothing was found, and for a bucket that does not exist.
     """
-    parts = {name: _part(of.mean, bucket) for name, of in found.items()}
+    parts = {name: _part(arm.mean, bucket) for name, arm in found.items()}
     if not parts:
         raise ValueError("found: no arm, expected at least one with gold links")
+    compared = scored_arms(runs)
     about = next(iter(parts.values()))
     means = [point for name, part in parts.items() for point in _points(name, part)]
-    singles = [
-        {**point, "run": index}
-        for name, of in found.items()
-        if len(of.runs) > 1
-        for index, curve in enumerate(of.runs)
-        for point in _points(name, _part(curve, bucket))
-    ]
-
-    color, shape = told_apart(list(arms([run for run in runs if run.bleu is not None])), {name: name for name in found})
-    scale = alt.Scale(domain=[0.75, len(FIFTHS) + 0.25], nice=False)
-    texts = str([name.split() for name in FIFTHS])
-    ticks = list(range(1, len(FIFTHS) + 1))
-    axis = alt.Axis(
-        values=ticks, labelExpr=f"({texts})[datum.value - 1]", grid=False, labelLineHeight=15, labelFlush=False
-    )
-    x = alt.X("x:Q", title="Part of the source, in words", axis=axis, scale=scale)
-    shares = alt.Scale(domain=[0, 1])
-    title = "Recall: share of its words in the translation"
-    y = alt.Y("y:Q", title=title, axis=alt.Axis(tickCount=6), scale=shares)
-    between = (alt.Y("low:Q", title=title, scale=shares), alt.Y2("high:Q"))
-    chance = alt.Y("chance:Q", title=title, scale=shares)
-    hover = [alt.Tooltip("arm:N"), alt.Tooltip("part:N")]
-    hover += [
-        alt.Tooltip(f"{key}:Q", title=name, format=".2f") for key, name in (("y", "recall"), ("chance", "chance"))
-    ]
-    piece = alt.Detail("piece:N")
-
-    def having(points: Sequence[dict[str, Any]], joined: bool) -> alt.Chart:
-        return drawn_from([point for point in points if (point["piece"] is not None) is joined])
-
-    joined, alone = having(means, True), having(means, False)
-    layers: list[alt.Chart] = [
-        joined.mark_area(opacity=0.14).encode(x, *between, color, piece),
-        having(singles, True)
-        .mark_line(strokeWidth=1, opacity=0.4)
-        .encode(x, y, color, detail=[alt.Detail("run:N"), piece]),
-        joined.mark_line(strokeWidth=1.6, strokeDash=[2, 4], opacity=0.8).encode(x, chance, color, piece),
-        joined.mark_line(strokeWidth=2.6).encode(x, y, color, piece),
-        joined.mark_point(size=62, filled=True, opacity=1).encode(x, y, color, shape, tooltip=hover),
-        alone.mark_rule(strokeWidth=1.4, opacity=0.7).encode(x, *between, color),
-        alone.mark_point(size=62, fill="white", strokeWidth=2, opacity=1).encode(x, y, color, shape, tooltip=hover),
-    ]
-    return layered(layers, _title(runs, found, about), _description(about, parts))
+    marks = _marks(*color_and_shape(compared, {name: name for name in found}))
+    layers = marks.layers(means, _run_points(found, bucket))
+    layers.insert(2, _chance(marks, means))
+    return layer_chart(layers, _title(runs_of(compared), found, about), _description(about, parts))
 
 
-def enough(part: Part) -> bool:
+def has_enough(part: Part) -> bool:
     """Whether it has enough sentences with links to be drawn as a line."""
     return bool(part["n"] >= ENOUGH)
 
 
 def bucket_key(part: Part) -> str:
-    """What chooses it: `all`, `51-60`, or `61-more`."""
+    """The key that chooses it: `all`, `51-60`, or `61-more`."""
     return "all" if "lo" not in part else f"{part['lo']}-{part['hi'] or 'more'}"
 
 
 def bucket_name(part: Part) -> str:
-    """What a reader calls it."""
+    """Its name for readers."""
     return "all" if "lo" not in part else label(dict(part)).replace("-", "–")
 
 
@@ -99,43 +70,82 @@ def _part(curve: Sequence[Part], bucket: str) -> Part:
     raise ValueError(f"bucket={bucket!r}: expected one of {', '.join(map(bucket_key, curve))}")
 
 
-def _points(name: str, part: Part) -> list[dict[str, Any]]:
-    """A point a fifth that has linked words. Points of one `piece` are joined; `piece` is None under 50 sentences."""
-    points: list[dict[str, Any]] = []
-    piece = 0
-    for place, (recall, interval, chance) in enumerate(zip(part["recall"], part["ci"], part["chance"], strict=True)):
-        if recall is None:
-            piece += 1  # whatever follows a gap is a new piece
-            continue
-        low, high = interval
-        point = {"arm": name, "piece": piece if enough(part) else None, "part": FIFTHS[place], "x": place + 1}
-        points.append(point | {"y": recall, "low": low, "high": high, "chance": chance})
-    return points
+def _points(name: str, part: Part) -> list[Point]:
+    """A point for each fifth that has linked words. Points of one `piece` are joined (`pieces`)."""
+    joined = [recall is not None and has_enough(part) for recall in part["recall"]]
+    fifths = zip(FIFTHS, pieces(joined), part["recall"], part["ci"], part["chance"], strict=True)
+    return [
+        {"arm": name, "piece": piece, "part": fifth, "x": x, "y": recall, "low": ci[0], "high": ci[1], "chance": chance}
+        for x, (fifth, piece, recall, ci, chance) in enumerate(fifths, 1)
+        if recall is not None
+    ]
+
+
+def _run_points(found: Mapping[str, ArmRecall], bucket: str) -> list[Point]:
+    """The points of each run, of arms that have several."""
+    return [
+        {**point, "run": index}
+        for name, arm in found.items()
+        if len(arm.runs) > 1
+        for index, curve in enumerate(arm.runs)
+        for point in _points(name, _part(curve, bucket))
+    ]
+
+
+def _marks(color: alt.Color, shape: alt.Shape) -> ArmMarks:
+    """Recall from 0 to 1 over the five parts of the source."""
+    ends, shares = alt.Scale(domain=[0.75, len(FIFTHS) + 0.25], nice=False), alt.Scale(domain=[0, 1])
+    texts = str([name.split() for name in FIFTHS])
+    axis = alt.Axis(
+        values=list(range(1, len(FIFTHS) + 1)),
+        labelExpr=f"({texts})[datum.value - 1]",
+        grid=False,
+        labelLineHeight=15,
+        labelFlush=False,
+    )
+    return ArmMarks(
+        x=alt.X("x:Q", title="Part of the source, in words", axis=axis, scale=ends),
+        y=alt.Y("y:Q", title=RECALL_TITLE, axis=alt.Axis(tickCount=6), scale=shares),
+        color=color,
+        shape=shape,
+        tooltip=[
+            alt.Tooltip("arm:N"),
+            alt.Tooltip("part:N"),
+            alt.Tooltip("y:Q", title="recall", format=".2f"),
+            alt.Tooltip("chance:Q", title="chance", format=".2f"),
+        ],
+        bounds=(alt.Y("low:Q", title=RECALL_TITLE, scale=shares), alt.Y2("high:Q")),
+    )
+
+
+def _chance(marks: ArmMarks, means: Sequence[Point]) -> alt.Chart:
+    """The dotted lines of the recall by chance."""
+    chance = alt.Y("chance:Q", title=RECALL_TITLE, scale=alt.Scale(domain=[0, 1]))
+    dotted = data_chart(in_lines(means)).mark_line(strokeWidth=1.6, strokeDash=[2, 4], opacity=0.8)
+    return dotted.encode(marks.x, chance, marks.color, marks.piece)
 
 
 def _title(runs: Sequence[Run], found: Mapping[str, ArmRecall], about: Part) -> alt.TitleParams:
     results = next(run.results for run in runs if run.results)
-    seeds = sorted({len(of.runs) for of in found.values()})
-    lines = "one seed" if seeds[-1] == 1 else f"{span(seeds)} seeds: thin lines, their mean thick"
-    over = "sentences" if seeds[-1] == 1 else "trainings and sentences"
-    hollow = "" if enough(about) else f" · hollow: n < {ENOUGH}"
+    seeds = {len(arm.runs) for arm in found.values()}
+    over = "sentences" if seeds == {1} else "trainings and sentences"
     length = "all lengths" if "lo" not in about else f"{bucket_name(about)} source words"
     subtitle = [
         f"data {results['data']}, {length}: {about['n']:,} test sentences with gold links",
-        f"{lines} · band: 95 % interval over {over}{hollow}",
+        f"{seeds_and_lines(seeds)} · band: 95 % interval over {over}{hollow_note(not has_enough(about))}",
         "dotted: share that is there by chance, from the translation of another sentence as long",
     ]
     return alt.TitleParams(text=f"Where words are lost: {length}", subtitle=subtitle)
 
 
 def _description(about: Part, parts: Mapping[str, Part]) -> str:
-    """The chart for those who do not see it."""
-    said = (
+    """The chart for a reader who cannot see it."""
+    recalls = (
         f"{name} {', '.join('none linked' if recall is None else f'{recall:.2f}' for recall in part['recall'])}"
         for name, part in parts.items()
     )
     length = "of all lengths" if "lo" not in about else f"of {bucket_name(about)} words"
     return (
         f"Line chart. Share of the words in the translation, from the first to the last fifth of sources {length}: "
-        f"{'; '.join(said)}."
+        f"{'; '.join(recalls)}."
     )

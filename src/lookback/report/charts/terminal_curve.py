@@ -1,267 +1,185 @@
 """BLEU against source length, drawn in the terminal, so that a remote shell shows the result."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from statistics import fmean
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
 from rich.text import Text
 
 from lookback.evaluation import ENOUGH, label
-from lookback.report.charts.charts import BASELINE, colors
-from lookback.report.evidence.differences import arms
+from lookback.report.charts.charts import BASELINE, Runs, colors, runs_of, scored_arms, training_limits
+from lookback.report.charts.terminal_canvas import QUIET, Canvas
 from lookback.runs import Run
-from lookback.runs.run import training_limit
 
-_WIDEST = 96
-"""Columns at most: wider curves only get flatter"""
-_BESIDE = 60
-"""Columns from which on the names stand beside the ends of their lines; in fewer, below the axis"""
-_MARGIN = 6
-"""Columns left of the axis"""
-_HEIGHT = 16
-"""Lines of the plot at most, the one of 0 not counted"""
-
-_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-"""Bits of a braille character's dots, by row and column"""
+_WIDEST, _NAMES_BESIDE = 96, 60
+"""Columns at most: in more, curves only get flatter. In fewer than 60 the names stand below, not beside their lines"""
+_MARGIN, _HEIGHT = 6, 16
+"""Columns left of the plot, and its lines at most, without the one of 0"""
+_ASCII = str.maketrans("┤│└─┬┊", "+|+-+:")
 
 
-class _Glyphs(NamedTuple):
-    """What the curve is drawn with. Marks are those of the charts; a hollow one stands for few sentences."""
-
-    filled: str
-    hollow: str
-    fine: tuple[int, int]
-    """Columns and rows of dots that a line has in a character"""
-    tick: str
-    wall: str
-    corner: str
-    floor: str
-    under: str
-    limit: str
-    few: str
-
-
-_UNICODE = _Glyphs("●■◆▲✚▼▶", "○□◇△✛▽▷", (2, 4), "┤", "│", "└", "─", "┬", "┊", "hollow")
-_ASCII = _Glyphs(ascii_uppercase, ascii_lowercase, (1, 1), "+", "|", "+", "-", "+", ":", "small letter")
-
-
-class _Cell(NamedTuple):
-    text: str
-    style: Style
-
-
-@dataclass(frozen=True)
-class _Arm:
+class _Arm(NamedTuple):
     name: str
-    style: Style
-    scores: list[float | None]
-    """A bucket each; None where it has no sentence"""
     bleu: float
-
-    @property
-    def last(self) -> float:
-        return [score for score in self.scores if score is not None][-1]
+    style: Style
+    scores: Sequence[float | None]
+    """One for each bucket; None where it has no sentence. The last bucket always has one."""
 
 
 class TerminalCurve:
     """The length curve of scored `runs` of one test set and signature: `console.print(TerminalCurve(runs))`.
 
-    A line is the mean of an arm's runs, with a mark a bucket, and the arm's name and BLEU of the whole test set at its
-    end. Marks that would hide each other stand side by side. A bucket with fewer than 50 sentences has a hollow mark,
-    joined to no other; the dashed line is the longest sentence of training. It takes the width that the console has,
-    up to 96 columns: under 60 the names stand below, and where bucket labels would touch, every second, third, … is
-    shown. Where the console's encoding is not UTF-8, marks are letters and nothing leaves ASCII.
+    A line is the mean of an arm's runs, with a mark for each bucket; at its end are the arm's name and its BLEU of the
+    whole test set. Marks that would hide each other stand side by side. A bucket with fewer than 50 sentences has a
+    hollow mark, joined with no other. The dashed line is the longest sentence of training. The plot is as wide as the
+    console, up to 96 columns. Under 60 the names stand below it, and where the buckets' labels would touch, only every
+    second, third, … is shown. Where the console's encoding is not UTF-8, all is drawn in ASCII, with letters as marks.
 
-    Raises `ValueError` where no run has sentences that are scored.
+    Raises `ValueError` where no run has scored sentences.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        compared = arms([run for run in runs if run.bleu is not None])
-        curves = {name: [(run.results or {})["by_length"] for run in of] for name, of in compared.items()}
-        every = [curve for of in curves.values() for curve in of]
-        filled = [place for curve in every for place, bucket in enumerate(curve) if bucket["n"]]
+    def __init__(self, runs: Runs) -> None:
+        arms = scored_arms(runs)
+        results = [run.results for run in runs_of(arms) if run.results]
+        filled = [place for place, bucket in enumerate(results[0]["by_length"]) if bucket["n"]] if results else []
         if not filled:
             raise ValueError("runs: none is scored, expected at least one with test/results.json")
-        shown = range(min(filled), max(filled) + 1)
-        self._buckets: list[Mapping[str, Any]] = [every[0][place] for place in shown]
+        shown = slice(filled[0], filled[-1] + 1)
+        self._buckets = results[0]["by_length"][shown]
         self._arms = [
-            _Arm(
-                name,
-                _style(color),
-                [_mean(curve, place) for place in shown],
-                fmean(run.bleu or 0 for run in compared[name]),
-            )
-            for (name, curve), color in zip(curves.items(), colors(list(compared)), strict=True)
+            _arm(name, members, color, shown)
+            for (name, members), color in zip(arms.items(), colors(list(arms)), strict=True)
         ]
-        self._limits = sorted({limit for of in compared.values() for run in of if (limit := training_limit(run))})
+        self._limits = training_limits(runs_of(arms))
+        self._seeds = sorted({len(members) for members in arms.values()})
+        self._signature = results[0]["signature"]
         best = min(100, max(score for arm in self._arms for score in arm.scores if score is not None))
         self._step = next(step for step in (2, 5, 10, 20) if best <= 5 * step)
         self._ticks = max(3, math.ceil(best / self._step))
-        self._rows = self._ticks * (_HEIGHT // self._ticks)  # lines above the one of 0
-        self._seeds = sorted({len(of) for of in compared.values()})
-        self._signature = next((run.results or {})["signature"] for of in compared.values() for run in of)
+        self._rows = self._ticks * (_HEIGHT // self._ticks)  # above the one of 0
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        glyphs = _ASCII if options.ascii_only or options.legacy_windows else _UNICODE
+        ascii_only = options.ascii_only or options.legacy_windows
+        filled, hollow = (ascii_uppercase, ascii_lowercase) if ascii_only else ("●■◆▲✚▼▶", "○□◇△✛▽▷")
         width = min(options.max_width, _WIDEST)
-        names = self._names(glyphs)
+        # only its mark has the arm's colour, in which a name is hard to read on some backgrounds
+        names = [
+            Text.assemble((filled[number % len(filled)], arm.style), f" {arm.name} {arm.bleu:.1f}")
+            for number, arm in enumerate(self._arms)
+        ]
         longest = max(name.cell_len for name in names)
-        beside = width >= _BESIDE and longest <= width // 3 and len(names) <= self._rows
+        beside = width >= _NAMES_BESIDE and longest <= width // 3 and len(names) <= self._rows
         slot = max(2, (width - _MARGIN - (longest + 1 if beside else 0)) // len(self._buckets))
         yield Text("BLEU by source length", Style(bold=True))
-        for line in self._plot(glyphs, slot, names if beside else []):
+        canvas = self._canvas(slot, filled, hollow, ascii_only)
+        for line in [*self._limit_text(slot), *self._plot(canvas, names if beside else []), *self._axis(slot)]:
+            line.plain = line.plain.translate(_ASCII) if ascii_only else line.plain
             line.rstrip()
             line.no_wrap, line.overflow = True, "crop"
             yield line
         yield from [] if beside else [Text(), *_flowing(names, width)]
-        yield from _flowing([Text(part, Style(dim=True)) for part in self._notes(glyphs)], width)
+        yield from _flowing(self._notes("small letter" if ascii_only else "hollow"), width)
 
-    def _names(self, glyphs: _Glyphs) -> list[Text]:
-        """Of the arms, each behind its mark: only that has the colour, which is hard to read on some backgrounds."""
-        return [
-            Text.assemble((_mark(glyphs.filled, place), arm.style), f" {arm.name} {arm.bleu:.1f}")
-            for place, arm in enumerate(self._arms)
-        ]
-
-    def _notes(self, glyphs: _Glyphs) -> list[str]:
+    def _notes(self, hollow: str) -> list[Text]:
         """How the lines are made, and the signature that BLEU is never shown without."""
-        notes = []
-        if self._seeds[-1] > 1:
-            notes.append(f"mean of {' to '.join(map(str, dict.fromkeys((self._seeds[0], self._seeds[-1]))))} seeds")
-        if any(0 < bucket["n"] < ENOUGH for bucket in self._buckets):
-            notes.append(f"{glyphs.few}: n < {ENOUGH}")
-        return [*notes, self._signature]
+        seeds = " to ".join(map(str, dict.fromkeys((self._seeds[0], self._seeds[-1]))))
+        notes = [f"mean of {seeds} seeds"] if self._seeds[-1] > 1 else []
+        notes += [f"{hollow}: n < {ENOUGH}"] if any(0 < bucket["n"] < ENOUGH for bucket in self._buckets) else []
+        return [Text(note, QUIET) for note in (*notes, self._signature)]
 
-    def _plot(self, glyphs: _Glyphs, slot: int, names: Sequence[Text]) -> list[Text]:
-        """The plot's lines, from the training limit's words to the buckets' sentences; `names` are put beside it."""
-        grid = self._grid(glyphs, slot)
-        ends = self._ends() if names else {}
-        quiet = Style(dim=True)
-        lines = [self._limit_words(glyphs, slot)] if self._limit_columns(slot) else []
-        for row in range(self._rows + 1):
-            ticks, between = divmod(self._rows - row, self._rows // self._ticks)
-            value, wall = ("", glyphs.wall) if between else (ticks * self._step, glyphs.tick)
-            line = Text().append(f"{value:>{_MARGIN - 2}} {wall}", quiet)
-            for column in range(slot * len(self._buckets)):
-                line.append(*grid.get((row, column), _Cell(" ", Style())))
-            if row in ends:
-                line.append(" ").append_text(names[ends[row]])
-            lines.append(line)
-        return [*lines, *self._axis(glyphs, slot)]
-
-    def _grid(self, glyphs: _Glyphs, slot: int) -> dict[tuple[int, int], _Cell]:
-        """What stands in each (row, column) of the plot: training limits under lines under marks."""
-        limit = _Cell(glyphs.limit, Style(dim=True))
-        grid = {(row, column): limit for column in self._limit_columns(slot) for row in range(self._rows + 1)}
-        drawn: dict[tuple[int, int], int] = {}
-        marks: dict[tuple[int, int], list[int]] = {}  # the arms whose mark belongs there
-        for place, arm in enumerate(self._arms):
+    def _canvas(self, slot: int, filled: str, hollow: str, ascii_only: bool) -> Canvas:
+        """The training limits, and the arms' lines and marks."""
+        canvas = Canvas(self._rows + 1, slot * len(self._buckets), ascii_only)
+        for column in self._limit_columns(slot).values():
+            canvas.rule(column)
+        for number, arm in enumerate(self._arms):
             points = [
-                (self._row(score), index * slot + slot // 2, self._buckets[index]["n"] >= ENOUGH)
-                for index, score in enumerate(arm.scores)
-                if score is not None
+                (score, self._row(score or 0), index * slot + slot // 2, bucket["n"] >= ENOUGH)
+                for index, (score, bucket) in enumerate(zip(arm.scores, self._buckets, strict=True))
             ]
-            for (row, column, enough), (next_row, next_column, next_enough) in pairwise(points):
-                if enough and next_enough and next_column == column + slot:
-                    for cell, bit in _line((row, column), (next_row, next_column), glyphs.fine):
-                        drawn[cell] = drawn.get(cell, 0) | bit
-                        grid[cell] = _Cell("." if glyphs is _ASCII else chr(0x2800 + drawn[cell]), arm.style)
-            for row, column, _ in points:
-                marks.setdefault((round(row), column), []).append(place)
-        for (at, column), places in marks.items():
-            kind = glyphs.filled if self._buckets[column // slot]["n"] >= ENOUGH else glyphs.hollow
-            for index, place in enumerate(places):
-                grid[at, column + index - (len(places) - 1) // 2] = _Cell(_mark(kind, place), self._arms[place].style)
-        return grid
+            for (_, row, column, enough), (_, next_row, next_column, next_enough) in pairwise(points):
+                if enough and next_enough:
+                    canvas.line((row, column), (next_row, next_column), arm.style)
+            for score, row, column, enough in points:
+                kind = filled if enough else hollow
+                if score is not None:
+                    canvas.mark(round(row), column, Text(kind[number % len(kind)], arm.style))
+        return canvas
 
-    def _ends(self) -> dict[int, int]:
-        """The row of each arm's name, as near to the end of its line as the others' names leave room for."""
-        order = sorted(range(len(self._arms)), key=lambda place: -self._arms[place].last)
-        taken: list[int] = []
-        for place in order:
-            nearest = round(self._row(self._arms[place].last))
-            taken.append(max(nearest, taken[-1] + 1) if taken else nearest)
-        lowest = self._rows
-        for index in reversed(range(len(taken))):  # what was pushed off the bottom comes back up
-            taken[index] = min(taken[index], lowest)
-            lowest = taken[index] - 1
-        return dict(zip(taken, order, strict=True))
-
-    def _axis(self, glyphs: _Glyphs, slot: int) -> list[Text]:
-        """The axis, the buckets' lengths and the sentences in each; of labels that would touch, some are left out."""
-        labels = [label(dict(bucket)) for bucket in self._buckets]
-        counts = [f"{bucket['n']:,}" for bucket in self._buckets]
-        every = math.ceil((max(map(len, [*labels, *counts])) + 1) / slot)
-        shown = range(0, len(labels), every)
-        quiet = Style(dim=True)
-        floor = [glyphs.floor] * (slot * len(labels))
-        for place in shown:
-            floor[place * slot + slot // 2] = glyphs.under
-        lines = [Text(" " * (_MARGIN - 1) + glyphs.corner + "".join(floor), quiet)]
-        for head, texts in (("words", labels), ("n", counts)):
-            line = f"{head:<{_MARGIN}}"
-            for place in shown:
-                line = line.ljust(_MARGIN + place * slot + slot // 2 - len(texts[place]) // 2) + texts[place]
-            lines.append(Text(line, quiet if head == "n" else Style()))
+    def _plot(self, canvas: Canvas, names: Sequence[Text]) -> list[Text]:
+        """The drawing, with ticks on its left and the names on its right."""
+        right = self._name_rows(names)
+        lines = []
+        for row, drawn in enumerate(canvas.rows()):
+            ticks, between = divmod(self._rows - row, self._rows // self._ticks)
+            left = " " * (_MARGIN - 1) + "│" if between else f"{ticks * self._step:>{_MARGIN - 2}} ┤"
+            lines.append(Text.assemble((left, QUIET), drawn, " ", right.get(row, "")))
         return lines
 
-    def _limit_words(self, glyphs: _Glyphs, slot: int) -> Text:
-        """Beside the first limit, on the side that has room."""
-        column, *others = self._limit_columns(slot)
-        words = f"trained up to {' and '.join(map(str, self._limits[: 1 + len(others)]))} words"
-        if column + 2 + len(words) <= slot * len(self._buckets):
-            return Text(" " * (_MARGIN + column) + f"{glyphs.limit} {words}", Style(dim=True))
-        return Text(f"{words} {glyphs.limit}".rjust(_MARGIN + column + 1), Style(dim=True))
+    def _name_rows(self, names: Sequence[Text]) -> dict[int, Text]:
+        """The row of each name: as near to the end of its arm's line as the other names allow."""
+        ends = [round(self._row(arm.scores[-1] or 0)) for arm in self._arms[: len(names)]]
+        order = sorted(range(len(names)), key=lambda number: -(self._arms[number].scores[-1] or 0))
+        rows = accumulate((ends[number] for number in order), lambda above, row: max(above + 1, row))
+        # names that were pushed below the axis move up again
+        lowest = range(self._rows + 1 - len(names), self._rows + 1)
+        return {min(row, most): names[number] for row, most, number in zip(rows, lowest, order, strict=True)}
 
-    def _limit_columns(self, slot: int) -> list[int]:
-        """Where the longest sentences of training are, as far as they are left of the last bucket's end."""
-        columns = []
-        for limit in self._limits:
-            for place, bucket in enumerate(self._buckets):
-                size = 10 if bucket["hi"] is None else bucket["hi"] - bucket["lo"] + 1
-                column = int((place + (limit + 1 - bucket["lo"]) / size) * slot)
-                if bucket["lo"] <= limit < bucket["lo"] + size and column < slot * len(self._buckets):
-                    columns.append(column)
-        return columns
+    def _axis(self, slot: int) -> list[Text]:
+        """The axis, the buckets' lengths, and the sentences in each. Labels that would touch are left out."""
+        labels = [label(bucket) for bucket in self._buckets]
+        counts = [f"{bucket['n']:,}" for bucket in self._buckets]
+        every = math.ceil((max(map(len, [*labels, *counts])) + 1) / slot)
+        axis, words, sentences = " " * (_MARGIN - 1) + "└", f"{'words':<{_MARGIN}}", f"{'n':<{_MARGIN}}"
+        for index in range(0, len(labels), every):
+            centre = _MARGIN + index * slot + slot // 2
+            axis = axis.ljust(centre, "─") + "┬"
+            words = words.ljust(centre - len(labels[index]) // 2) + labels[index]
+            sentences = sentences.ljust(centre - len(counts[index]) // 2) + counts[index]
+        return [Text(axis.ljust(_MARGIN + slot * len(labels), "─"), QUIET), Text(words), Text(sentences, QUIET)]
+
+    def _limit_text(self, slot: int) -> list[Text]:
+        """What the dashed rules are: on the side of the first one that has room; nothing without a rule."""
+        columns = self._limit_columns(slot)
+        if not columns:
+            return []
+        column, width = _MARGIN + min(columns.values()), _MARGIN + slot * len(self._buckets)
+        text = f"trained up to {' and '.join(map(str, columns))} words"
+        right = " " * column + f"┊ {text}"
+        return [Text(right if len(right) <= width else f"{text} ┊".rjust(column + 1), QUIET)]
+
+    def _limit_columns(self, slot: int) -> dict[int, int]:
+        """The column of each training limit that lies among the buckets, before the end of the last one."""
+        last = self._buckets[-1]
+        starts = [
+            *(bucket["lo"] for bucket in self._buckets),
+            last["lo"] + 10 if last["hi"] is None else last["hi"] + 1,
+        ]
+        inside = [limit for limit in self._limits if starts[0] <= limit < starts[-1] - 1]
+        return {limit: int(np.interp(limit + 1, starts, range(len(starts))) * slot) for limit in inside}
 
     def _row(self, score: float) -> float:
         return self._rows * (1 - score / (self._ticks * self._step))
 
 
-def _line(
-    start: tuple[float, int], end: tuple[float, int], fine: tuple[int, int]
-) -> Iterator[tuple[tuple[int, int], int]]:
-    """The (row, column) of each character on a straight line between two others' centres, and its dot's bit there."""
-    across, down = fine
-    steps = math.ceil(max((end[1] - start[1]) * across, abs(end[0] - start[0]) * down))
-    for step in range(steps + 1):
-        row, column = (from_ + (to - from_) * step / steps + 0.5 for from_, to in zip(start, end, strict=True))
-        y, x = int(row * down), int(column * across)
-        yield (y // down, x // across), _DOTS[y % down][x % across]
-
-
-def _style(color: str) -> Style:
-    """Of an arm: the charts' colour; the baseline's dark grey is whatever the terminal writes with."""
-    return Style() if color == BASELINE else Style(color=color)
-
-
-def _mark(marks: str, place: int) -> str:
-    return marks[place % len(marks)]
-
-
-def _mean(curves: Sequence[Sequence[Mapping[str, Any]]], place: int) -> float | None:
-    scores = [curve[place]["bleu"] for curve in curves if curve[place]["bleu"] is not None]
-    return fmean(scores) if scores else None
+def _arm(name: str, runs: Sequence[Run], color: str, shown: slice) -> _Arm:
+    """The means over an arm's runs, of the buckets that are shown."""
+    curves = [[bucket["bleu"] for bucket in run.results["by_length"][shown]] for run in runs if run.results]
+    known = [[score for score in scores if score is not None] for scores in zip(*curves, strict=True)]
+    style = Style() if color == BASELINE else Style(color=color)  # the baseline's dark grey is hard to see on black
+    return _Arm(
+        name, fmean(run.bleu or 0 for run in runs), style, [fmean(scores) if scores else None for scores in known]
+    )
 
 
 def _flowing(parts: Sequence[Text], width: int) -> list[Text]:
-    """The parts after one another, three spaces apart, in as many lines as they need."""
+    """The parts one after another, three spaces apart, in as many lines as they need."""
     lines = [Text()]
     for part in parts:
         if lines[-1] and lines[-1].cell_len + 3 + part.cell_len > width:

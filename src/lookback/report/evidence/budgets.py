@@ -1,4 +1,4 @@
-"""What runs scored at moments of their trainings, and what that says of each arm."""
+"""What runs scored at moments of their trainings, summed up by arm."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class Scored:
     arms: Mapping[str, Sequence[Run]]
     """By the names of those that have such runs; a run a seed, in the order of seeds"""
     left_out: int
-    """Scored runs that have no part in it: without a budgets.npz, with other sentences or shares, or a second of a seed
-    """
+    """How many scored runs are not in it: without a budgets.npz, with other sentences or shares, or a second one of a
+    seed"""
     budgets: Sequence[Budgets]
     """Of each run, arm after arm"""
 
@@ -42,7 +42,7 @@ class Scored:
 
     @cached_property
     def moments(self) -> list[Evidence]:
-        """What each moment says of BLEU: the same as `lookback.report.evidence.contrasts.evidence`, without differences."""
+        """What each moment says of BLEU, as `lookback.report.evidence.contrasts.evidence` does; without differences."""
         found = []
         for moment in range(len(self.shares)):
             resamples = Resamples([_segments(budgets, moment) for budgets in self.budgets])

@@ -1,4 +1,4 @@
-"""How many words fit in a vector of n numbers: the lengths that runs of one attention can hold, and a law of them."""
+"""How many words fit in a vector of n numbers: the length that each size holds, and a law fitted to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,20 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.evaluation import ENOUGH, RESAMPLES, bleu, label, resample, segments_of
+from lookback.evaluation import ENOUGH, RESAMPLES, bleu, label, resample
 from lookback.evaluation.length_curve import cut
 from lookback.evaluation.statistics.resampling import interval
+from lookback.report.evidence.contrasts import Counts, counts_of
 from lookback.report.evidence.differences import settings_but
-from lookback.runs import Run, Segments
+from lookback.runs import Interval, LengthRange, Run, Segments
 
 SIZE = "encoder.hidden_size"
 """The one setting, beside the seed, in which the runs differ"""
 THRESHOLD = 50.0
 """BLEU of what still fits. Fixed, as half of a run's own best would exist for a vector too small for any sentence."""
 SIZES = 3
-"""As few sizes as make a law: a line through two of them always fits"""
+"""Fewest sizes that make a law: a line through two points always fits"""
 _WIDTHS, _BUCKETS, _LONGEST = (2, 3, 5, 10), 12, 60
 _DIRECTIONS = {"both": 2, "forward": 1, "backward": 1}
+
+
+class CountedBucket(LengthRange):
+    """How many sentences a bucket has."""
+
+    n: int
 
 
 @dataclass(frozen=True)
@@ -35,10 +42,10 @@ class Held:
     """BLEU of each bucket; None without a sentence"""
     words: float | None
     """Source length at which BLEU falls under `THRESHOLD`; None where it is outside of the lengths that were tested"""
-    ci: list[float] | None
+    ci: Interval | None
     """95 % bootstrap interval of `words` over sentences alone, in those resamples that have it"""
     beyond: str | None
-    """Why `words` is None: it is `shorter than tested`, `longer than tested`, or `not tested` at two lengths"""
+    """Why `words` is None: `shorter than tested`, `longer than tested`, or `not tested` at two lengths"""
 
 
 @dataclass(frozen=True)
@@ -47,9 +54,9 @@ class Law:
 
     scale: float
     exponent: float
-    scale_ci: list[float]
+    scale_ci: Interval
     """95 % percentile bootstrap interval over sentences alone: it says nothing of other trainings"""
-    exponent_ci: list[float]
+    exponent_ci: Interval
 
     def words(self, numbers: float) -> float:
         """The source length that a vector of so many numbers holds."""
@@ -61,8 +68,8 @@ class Capacity:
     """What the runs of one attention say, that differ in encoder.hidden_size and seed alone."""
 
     runs: list[Run]
-    buckets: list[dict[str, Any]]
-    """`{"lo", "hi", "n"}`, shortest first; those with a sentence"""
+    buckets: list[CountedBucket]
+    """Shortest first; those with a sentence"""
     held: list[Held]
     """Fewest numbers first"""
     law: Law | None
@@ -70,7 +77,7 @@ class Capacity:
 
     @property
     def left_out(self) -> list[Held]:
-        """The sizes that have no length, and so no part in the law."""
+        """The sizes that have no length: the law is fitted without them."""
         return [size for size in self.held if size.words is None]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -87,26 +94,31 @@ class Capacity:
         return head, rows
 
 
-def capacity(runs: Sequence[Run], resamples: int = RESAMPLES, seed: int = 0) -> Capacity | None:
+def capacity(
+    runs: Sequence[Run], resamples: int = RESAMPLES, seed: int = 0, counts: Counts | None = None
+) -> Capacity | None:
     """What the scored `runs` of one test set say; None where no attention has runs of at least three sizes.
 
     Taken are the runs that differ in `encoder.hidden_size` and the seed alone: of several such sets those of `none`,
-    else the set with most sizes. Runs without segments.npz have no part in it.
+    else the set with most sizes. Runs without segments.npz are left out. Without `counts` these files are read.
     """
     chosen = _alike(runs)
     if chosen is None:
         return None
-    counted = [(run, segments) for run in chosen if (segments := segments_of(run)) is not None]
+    counts = counts_of(chosen) if counts is None else counts
+    counted = [(run, segments) for run in chosen if (segments := counts[run.directory]) is not None]
     by_size: dict[int, list[int]] = {}
     for place, (run, _) in enumerate(counted):
         by_size.setdefault(numbers_of(run), []).append(place)
     if len(by_size) < SIZES:
         return None
-    counts = [of for _, of in counted]
-    lengths = counts[0].source_length
+    segments_of_runs = [segments for _, segments in counted]
+    lengths = segments_of_runs[0].source_length
     parts = [(bucket, rows) for bucket, rows in cut(lengths, length_bounds(lengths)) if len(rows)]
     # (runs, 1 + resamples, buckets): the sentences as they are, then each resample
-    scores = np.stack([_scores(counts, rows, resamples, (seed, bucket["lo"])) for bucket, rows in parts], axis=-1)
+    scores = np.stack(
+        [_scores(segments_of_runs, rows, resamples, (seed, bucket["lo"])) for bucket, rows in parts], axis=-1
+    )
     full = [place for place, (_, rows) in enumerate(parts) if len(rows) >= ENOUGH]
     middles = [float(lengths[parts[place][1]].mean()) for place in full]
     held, words = [], []
@@ -129,12 +141,12 @@ def capacity(runs: Sequence[Run], resamples: int = RESAMPLES, seed: int = 0) -> 
                 beyond,
             )
         )
-    buckets = [{**bucket, "n": len(rows)} for bucket, rows in parts]
+    buckets: list[CountedBucket] = [{**lengths, "n": len(rows)} for lengths, rows in parts]
     law = fitted([size.numbers for size in held], np.stack(words, axis=1))
     return Capacity([run for run, _ in counted], buckets, held, law)
 
 
-def capacity_rows(capacity: Capacity, group: int) -> list[dict[str, Any]]:
+def capacity_rows(capacity: Capacity, group: int) -> list[dict[str, object]]:
     """A row a size, for capacity.csv."""
     return [
         {

@@ -4,28 +4,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
 from lookback.common.errors import InputError
-from lookback.evaluation import Difference, Resamples, equal_count_bounds, measure_of, recall_curve, segments_of
+from lookback.evaluation import (
+    Arm,
+    Difference,
+    Pair,
+    RecallPart,
+    Resamples,
+    ScoredBucket,
+    equal_count_bounds,
+    measure_of,
+    recall_curve,
+    segments_of,
+)
 from lookback.evaluation.scores.recall import LINKED
-from lookback.evaluation.statistics.significance import Pair
 from lookback.report.charts.buckets import IN_RESULTS, Buckets
 from lookback.report.evidence.differences import arms, differing, value
 from lookback.runs import Run, Segments
 
 BASELINE = "none"
 
-Arm = dict[str, Any]
-"""`lookback.evaluation.Resamples.arm`"""
-Curve = list[dict[str, Any]]
+Curve = list[ScoredBucket]
 """`lookback.evaluation.Resamples.curve`"""
 
-
-RecallCurve = list[dict[str, Any]]
+RecallCurve = list[RecallPart]
 """`lookback.evaluation.recall_curve`: the whole test set, then its buckets"""
+
+Counts = Mapping[Path, Segments | None]
+"""What was counted of each scored run, by its directory; None where it left nothing"""
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ class Evidence:
     rivals: list[Contrast] = field(default_factory=list)
     """Each two arms that share the first contrast's baseline, on the whole test set; the one that gains more first"""
     arms: dict[str, Arm] = field(default_factory=dict)
-    """What the runs of each arm come to"""
+    """The runs of each arm, summed up"""
     curves: dict[str, list[Curve]] = field(default_factory=dict)
     """Of each arm's runs, in the order of their seeds"""
     notes: list[str] = field(default_factory=list)
@@ -72,21 +82,27 @@ class Evidence:
 
 
 class CountedRuns:
-    """Runs of one test set and signature, their sentences counted: what they say is computed once, however often asked.
+    """Runs of one test set and signature, and the counts of their sentences.
 
-    Counts are read when this is made, sentences resampled when a measure first needs it. A page asks here for all its
+    Sentences are resampled when a measure first needs it, and what was computed is kept. A page asks here for all its
     measures, buckets and baselines.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        """Take runs; those without scores or without segments.npz have no part in the evidence.
+    arms: Mapping[str, Sequence[Run]]
+    """All scored runs, by the name of their arm (`lookback.report.evidence.differences.arms`)"""
 
-        Raises `InputError` where they were not tested on the same sentences after all.
+    def __init__(self, runs: Sequence[Run], counts: Counts | None = None) -> None:
+        """Take runs; those without scores or without segments.npz are left out.
+
+        Without `counts` they are read from the run directories. Raises `InputError` where the runs were not tested on
+        the same sentences after all.
         """
+        self.arms = arms([run for run in runs if run.bleu is not None])
         self._notes: list[str] = []
-        self._counted, self._places = _counted(runs, self._notes)
+        self._counted, self._places = _counted(self.arms, counts_of(runs) if counts is None else counts, self._notes)
         self._resamples: dict[Buckets, Resamples] = {}
         self._summed: dict[tuple[str, Buckets], tuple[dict[str, Arm], dict[str, list[Curve]]]] = {}
+        self._evidence: dict[tuple[str, str, Buckets], Evidence] = {}
         if self._counted:
             segments = [segments for _, segments in self._counted]
             try:
@@ -102,22 +118,20 @@ class CountedRuns:
         """What `evidence` gives for these runs."""
         if buckets not in IN_RESULTS:
             raise ValueError(f"buckets={buckets!r}: expected one of {', '.join(IN_RESULTS)}")
+        measure_of(measure)  # which refuses one that is not known
+        if not self._counted:
+            return Evidence(measure, buckets, notes=list(self._notes))
+        attentions = {run.attention for run, _ in self._counted}
+        baseline = baseline or (BASELINE if BASELINE in attentions else min(attentions))
+        key = baseline, measure, buckets
+        if key not in self._evidence:
+            self._evidence[key] = self._tested(*key)
+        return self._evidence[key]
+
+    def _tested(self, baseline: str, measure: str, buckets: Buckets) -> Evidence:
         sign = measure_of(measure).better or 1
         notes = list(self._notes)
-        if not self._counted:
-            return Evidence(measure, buckets, notes=notes)
-        resamples, counted, places = self._resamples[buckets], self._counted, self._places
-        if (measure, buckets) not in self._summed:
-            runs_of = {name: list(of_seed.values()) for name, of_seed in places.items()}
-            self._summed[measure, buckets] = (
-                {name: resamples.arm(of, measure) for name, of in runs_of.items()},
-                {name: [resamples.curve(run, measure) for run in of] for name, of in runs_of.items()},
-            )
-        sums, curves = self._summed[measure, buckets]
-
-        first = {name: counted[min(of_seed.values())][0] for name, of_seed in places.items()}
-        attentions = {run.attention for run in first.values()}
-        baseline = baseline or (BASELINE if BASELINE in attentions else min(attentions))
+        first = {name: self._counted[min(of_seed.values())][0] for name, of_seed in self._places.items()}
         opponents = _opponents(first, baseline, notes)
         pairs: dict[str, list[Pair]] = {}
         for name, opponent in opponents.items():
@@ -125,6 +139,7 @@ class CountedRuns:
                 pairs[name] = shared
             else:
                 notes.append(f"{name} and {opponent} have no seed in common; no difference was taken")
+        resamples = self._resamples[buckets]
         differences = resamples.differences(list(pairs.values()), measure)
         contrasts = [
             Contrast(name, opponents[name], self._runs(of), difference)
@@ -132,7 +147,19 @@ class CountedRuns:
         ]
         contrasts.sort(key=lambda contrast: -sign * (contrast.difference.whole["difference"] or 0))
         rivals = self._rivals(resamples, contrasts, measure, notes)
+        sums, curves = self._sums(measure, buckets)
         return Evidence(measure, buckets, baseline if contrasts else None, contrasts, rivals, sums, curves, notes)
+
+    def _sums(self, measure: str, buckets: Buckets) -> tuple[dict[str, Arm], dict[str, list[Curve]]]:
+        """The runs of each arm, summed up, and their curves: the same for every baseline."""
+        if (measure, buckets) not in self._summed:
+            resamples = self._resamples[buckets]
+            runs_of = {name: list(of_seed.values()) for name, of_seed in self._places.items()}
+            self._summed[measure, buckets] = (
+                {name: resamples.arm(of, measure) for name, of in runs_of.items()},
+                {name: [resamples.curve(run, measure) for run in of] for name, of in runs_of.items()},
+            )
+        return self._summed[measure, buckets]
 
     def _rivals(
         self, resamples: Resamples, contrasts: Sequence[Contrast], measure: str, notes: list[str]
@@ -183,19 +210,26 @@ def evidence(
     that has most of its other settings. `measure` is a key of `lookback.evaluation.MEASURES`; `buckets` of source
     lengths are ten words wide, or have equally many sentences. To ask more than once, ask `CountedRuns`.
 
-    Runs without scores or without segments.npz have no part in it. Raises `InputError` where runs were not tested on
+    Runs without scores or without segments.npz are left out. Raises `InputError` where runs were not tested on
     the same sentences after all, `ValueError` for a measure or buckets that are not known.
     """
     return CountedRuns(runs).evidence(baseline, measure, buckets)
 
 
-def _counted(runs: Sequence[Run], notes: list[str]) -> tuple[list[tuple[Run, Segments]], dict[str, dict[int, int]]]:
+def counts_of(runs: Sequence[Run]) -> Counts:
+    """Read what was counted of the scored `runs`."""
+    return {run.directory: segments_of(run) for run in runs if run.bleu is not None}
+
+
+def _counted(
+    compared: Mapping[str, Sequence[Run]], counts: Counts, notes: list[str]
+) -> tuple[list[tuple[Run, Segments]], dict[str, dict[int, int]]]:
     """The runs that have counts, and for each arm and seed the place of its run among them."""
     counted: list[tuple[Run, Segments]] = []
     places: dict[str, dict[int, int]] = {}
-    for name, members in arms([run for run in runs if run.bleu is not None]).items():
+    for name, members in compared.items():
         for run in members:
-            if (segments := segments_of(run)) is None:
+            if (segments := counts[run.directory]) is None:
                 notes.append(f"{run.directory} has no test/segments.npz, and so no part in intervals and differences")
             elif (seed := run.seed or 0) in places.get(name, {}):
                 notes.append(f"{run.directory} is a second run of {name} with seed {seed}: not counted again")

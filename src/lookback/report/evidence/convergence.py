@@ -1,4 +1,4 @@
-"""Had a training ended, or was it only stopped: by how much validation BLEU still rose in its last fifth."""
+"""Whether trainings were stopped while they still improved: by how much validation BLEU rose in the last fifth."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -6,9 +6,9 @@ from statistics import fmean
 from lookback.runs import Run
 
 STILL_RISING = 1.0
-"""BLEU in the last fifth of a training's updates from which on the arm was still improving: more of them, more BLEU.
-Less is within the noise of one validation to the next. It is no proof the other way: a rate that falls flattens a
-curve.
+"""BLEU in the last fifth of a training's updates: an arm that gained at least as much was still improving.
+Less is within the noise between two validations. It does not prove that a training had converged: a falling learning
+rate flattens the curve.
 """
 
 
@@ -17,6 +17,6 @@ def mean_rise(runs: Sequence[Run]) -> float | None:
 
     `convergence.rise` of results.json, which files of earlier versions lack.
     """
-    each = [((run.results or {}).get("convergence") or {}).get("rise") for run in runs]
+    each = [found["rise"] if run.results and (found := run.results["convergence"]) else None for run in runs]
     known = [rise for rise in each if rise is not None]
     return fmean(known) if known and len(known) == len(runs) else None

@@ -1,4 +1,4 @@
-"""What the configs of runs differ in: the attention and the seed are meant to, anything else is said aloud."""
+"""What the configs of runs differ in. Attention and seed are meant to differ; anything else is a note of the report."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def rate_is_the_attentions(run: Run) -> bool:
 def naming(runs: Sequence[Run]) -> list[str]:
     """The keys of `differing` that belong into the names of arms: those that differ between runs of one recipe.
 
-    What a recipe itself sets is told by its own name (`named_by_recipe`).
+    A recipe's own name stands for what the recipe sets (`named_by_recipe`).
     """
     kinds: dict[str, list[Run]] = {}
     for run in runs:
@@ -44,9 +44,9 @@ def named_by_recipe(run: Run) -> bool:
 
 
 def brought(runs: Sequence[Run], key: str) -> dict[str, Any]:
-    """A key that attentions' own files set, such as `decoder.query`, by attention.
+    """The values of a key that attentions' own files set, such as `decoder.query`, by attention.
 
-    Nothing where all attentions have one value, nor where one of them has several: `differing` names such a key.
+    Empty where all attentions have the same value, and where one of them has several: `differing` names such a key.
     """
     values = {run.attention: value(run, key) for run in runs}
     return values if len(set(map(str, values.values()))) > 1 and not _differs(key, runs, True) else {}
@@ -59,8 +59,8 @@ def value(run: Run, key: str) -> Any:
 
 def settings_but(run: Run, *keys: str) -> list[tuple[str, str]]:
     """The run's settings that a number may depend on, in the order of their keys, without `keys`."""
-    kept = (key for key in sorted(run.settings) if not key.startswith(_NO_NUMBER_DEPENDS_ON) and key not in keys)
-    return [(key, str(run.settings[key])) for key in kept]
+    others = (key for key in sorted(run.settings) if not key.startswith(_NO_NUMBER_DEPENDS_ON) and key not in keys)
+    return [(key, str(run.settings[key])) for key in others]
 
 
 def arm(run: Run, keys: Sequence[str]) -> str:

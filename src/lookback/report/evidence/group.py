@@ -1,4 +1,4 @@
-"""Runs that may be ranked together, what their sentences say, and what a reader must know before believing it."""
+"""Runs that may be ranked together, what their sentences say, and the warnings that a reader needs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from pathlib import Path
 
 from lookback.evaluation import FEW
 from lookback.report.evidence.capacity import Capacity, capacity
-from lookback.report.evidence.contrasts import CountedRuns, Evidence
+from lookback.report.evidence.contrasts import CountedRuns, Counts, Evidence, counts_of
 from lookback.report.evidence.differences import brought, differing, rate_is_the_attentions, value
+from lookback.report.evidence.tuning import Tuned, tuned
 from lookback.report.tables.table import Row, rows
 from lookback.runs import Run
 
@@ -21,12 +22,16 @@ class Group:
     runs: Sequence[Run]
     rows: Sequence[Row]
     """A row a run, ranked: `lookback.report.tables.table.rows`"""
+    counts: Counts
+    """What was counted of each scored run"""
     counted: CountedRuns
     """What their sentences say of any measure, against any baseline"""
     evidence: Evidence
     """What they say of BLEU, against the baseline"""
     capacity: Capacity | None
     """How many words fit in how many numbers; None where the runs do not differ in that"""
+    tuned: Sequence[Tuned]
+    """The learning rates that validation would choose, where there are several"""
     notes: Sequence[str]
     """Warnings"""
 
@@ -44,10 +49,23 @@ def grouped(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list
     """
     groups = []
     for number, members in enumerate(_alike(runs), 1):
-        counted = CountedRuns(members)
+        counts = counts_of(members)
+        counted = CountedRuns(members, counts)
         about = counted.evidence(baseline)
-        notes = [*_warnings([run for run in members if run.results]), *about.notes]
-        groups.append(Group(number, members, rows(members, number, out), counted, about, capacity(members), notes))
+        scored = [run for run in members if run.results]
+        groups.append(
+            Group(
+                number=number,
+                runs=members,
+                rows=rows(members, number, out),
+                counts=counts,
+                counted=counted,
+                evidence=about,
+                capacity=capacity(members, counts=counts),
+                tuned=tuned(scored),
+                notes=[*_warnings(scored), *about.notes],
+            )
+        )
     return groups
 
 
@@ -63,7 +81,7 @@ def _alike(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _warnings(runs: Sequence[Run]) -> Iterator[str]:
-    """What a reader must know before believing that the attention made the difference."""
+    """Reasons to doubt that the attention made the difference."""
     for key in differing(runs):
         values = ", ".join(dict.fromkeys(str(value(run, key)) for run in runs))
         yield f"the runs differ in more than the attention: {key} is {values}"

@@ -4,12 +4,12 @@ A winner is named only where it differs from the next arm; otherwise those that 
 three seeds nothing is said of attentions, only of the models that were trained.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from itertools import combinations, permutations
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
-from lookback.evaluation import ENOUGH, FEW, Difference, differs, label
+from lookback.evaluation import ENOUGH, FEW, BucketDifference, Difference, PairedDifference, differs, label
 from lookback.report.evidence.contrasts import Contrast, Evidence
 from lookback.report.evidence.convergence import STILL_RISING, mean_rise
 from lookback.runs import Run
@@ -18,6 +18,9 @@ UNTRAINED = 1.0
 """BLEU of the whole test set: where every arm is under it, there is nothing to compare yet."""
 MODELS_DIFFER = "these trained models differ on this test set"
 """What is said of fewer than three seeds in place of a significant difference between attentions"""
+
+
+_T = TypeVar("_T")
 
 
 class Answer(NamedTuple):
@@ -61,12 +64,12 @@ def answer(evidence: Evidence) -> Answer:
     compared = [contrast for contrast in evidence.contrasts if contrast.baseline == best.baseline]
     seeds = sorted({contrast.difference.seeds for contrast in compared})
     about = _seeds(seeds), _budgets(compared), _convergence(compared)
-    if all(max(contrast.difference.whole[side] for side in ("score", "other")) < UNTRAINED for contrast in compared):
+    if all(max(_known(whole["score"]), _known(whole["other"])) < UNTRAINED for whole in map(_whole, compared)):
         claim = f"Not trained long enough to be compared: every attention scores under {UNTRAINED:.0f} BLEU"
         return Answer(claim, "", "", "", *about)
     few = seeds[0] < FEW
     decided = [contrast for contrast in compared if differs(contrast.difference.whole)]
-    better = [contrast for contrast in decided if contrast.difference.whole["difference"] > 0]
+    better = [contrast for contrast in decided if _gain(contrast) > 0]
     worse = [contrast for contrast in decided if contrast not in better]
     alike = [contrast for contrast in compared if contrast not in decided]
     rivals = _Rivals(evidence.rivals)
@@ -76,8 +79,8 @@ def answer(evidence: Evidence) -> Answer:
         following = _following(winners, compared, rivals)
         claim, basis = _winning(winners, following, rivals, few, len(compared))
         shown, direction = winners, "better"
-        behind = [one for one in better if one not in winners and one is not following]
-        parts += [_gain(behind, "more")] if behind else []
+        beaten = [one for one in better if one not in winners and one is not following]
+        parts += [_gains(beaten, "more")] if beaten else []
         open_ones = [one for one in alike if not any(rivals.beats(winner.arm, one.arm) for winner in winners)]
         if open_ones:
             tied = all(rivals.of(one.arm, winner.arm) for one in open_ones for winner in winners)
@@ -91,13 +94,13 @@ def answer(evidence: Evidence) -> Answer:
         shown, direction = alike, "better"
         parts += [f"{one} scores more than {other}" for one, other in rivals.among(alike)]
     else:
-        claim, basis = _gain(worse, "less"), _basis(worse, len(compared))
+        claim, basis = _gains(worse, "less"), _basis(worse, len(compared))
         shown, direction = worse, "worse"
         claim += f": {MODELS_DIFFER}" if few else ""
     if worse and shown is not worse:
-        parts.append(_gain(worse, "less"))
+        parts.append(_gains(worse, "less"))
         basis += "" if better else f"; {_basis(worse, len(compared))}"
-    if untrained := [contrast.arm for contrast in compared if contrast.difference.whole["score"] < UNTRAINED]:
+    if untrained := [contrast.arm for contrast in compared if _known(_whole(contrast)["score"]) < UNTRAINED]:
         parts.append(f"{_listed(untrained)} scored under {UNTRAINED:.0f} BLEU: not trained long enough to be compared")
     claim = "; ".join([claim, *parts])
     if claim.startswith("on "):
@@ -126,7 +129,7 @@ class _Rivals:
         rival = self.of(one, other)
         if rival is None or not differs(rival.difference.whole):
             return False
-        return bool((rival.difference.whole["difference"] > 0) is (rival.arm == one))
+        return (_gain(rival) > 0) is (rival.arm == one)
 
     def among(self, contrasts: Sequence[Contrast]) -> list[tuple[str, str]]:
         """The pairs of these arms of which the first was found to score more."""
@@ -138,18 +141,18 @@ def _following(winners: Sequence[Contrast], compared: Sequence[Contrast], rivals
     others = [contrast for contrast in compared if contrast not in winners]
     if len(winners) > 1 or not all(rivals.beats(winners[0].arm, other.arm) for other in others):
         return None
-    return max(others, key=lambda other: other.difference.whole["difference"], default=None)
+    return max(others, key=_gain, default=None)
 
 
 def _winning(
     winners: Sequence[Contrast], following: Contrast | None, rivals: _Rivals, few: bool, family: int
 ) -> tuple[str, str]:
     """Claim and basis of the arms that are better than the baseline, one of `family`, and beaten by none of these."""
-    claim, basis = _gain(winners, "more"), _basis(winners, family)
+    claim, basis = _gains(winners, "more"), _basis(winners, family)
     if following is not None:
         rival = rivals.of(winners[0].arm, following.arm)
         assert rival is not None
-        claim += f", and {abs(rival.difference.whole['difference']):.1f} more than {following.arm}, the next"
+        claim += f", and {abs(_gain(rival)):.1f} more than {following.arm}, the next"
         basis += f"; over {following.arm}: {_basis([rival], rivals.family)}"
     claim += f": {MODELS_DIFFER}" if few else ""
     pairs = [(one.arm, other.arm, rivals.of(one.arm, other.arm)) for one, other in combinations(winners, 2)]
@@ -161,7 +164,7 @@ def _winning(
             claim += ", and do not differ significantly from each other"
     claim += "".join(f"; {one} and {other} share no seed: not compared" for one, other, rival in pairs if rival is None)
     if tested:
-        smallest = min(rival.difference.whole["p_holm"] for rival in tested)
+        smallest = min(_p_holm(rival) for rival in tested)
         basis += f"; between them: {_p(smallest, rivals.family, 'smallest ' if len(tested) > 1 else '')}"
     return claim, basis
 
@@ -174,14 +177,14 @@ def _open(alike: Sequence[Contrast], few: bool, gains: bool = False) -> str:
     else:
         said = f"{names} {'does' if one else 'do'} not differ significantly from {alike[0].baseline}"
     if gains:
-        each = [f"{contrast.difference.whole['difference']:+z.1f}" for contrast in alike]
+        each = [f"{_gain(contrast):+z.1f}" for contrast in alike]
         said += f": {_listed(each)} BLEU"
     return said
 
 
-def _gain(contrasts: Sequence[Contrast], direction: str) -> str:
+def _gains(contrasts: Sequence[Contrast], direction: str) -> str:
     """`dot scores 12.3 BLEU more than none`; of several arms from the smallest gain to the largest."""
-    gains = sorted({f"{abs(contrast.difference.whole['difference']):.1f}" for contrast in contrasts}, key=float)
+    gains = sorted({f"{abs(_gain(contrast)):.1f}" for contrast in contrasts}, key=float)
     amount = gains[0] if len(gains) == 1 else f"{gains[0]} to {gains[-1]}"
     verb = "scores" if len(contrasts) == 1 else "score"
     names = _listed([contrast.arm for contrast in contrasts])
@@ -190,12 +193,12 @@ def _gain(contrasts: Sequence[Contrast], direction: str) -> str:
 
 def _basis(contrasts: Sequence[Contrast], family: int, several: str = "largest ") -> str:
     """The interval and p of one contrast; of several the ends of their intervals, and their largest or smallest p."""
-    wholes = [contrast.difference.whole for contrast in contrasts]
-    low, high = min(whole["ci"][0] for whole in wholes), max(whole["ci"][1] for whole in wholes)
-    p_values = [whole["p_holm"] for whole in wholes]
+    intervals = [_known(_whole(contrast)["ci"]) for contrast in contrasts]
+    low, high = min(low for low, _ in intervals), max(high for _, high in intervals)
+    p_values = [_p_holm(contrast) for contrast in contrasts]
     # of two seeds the interval is over trainings, too, and p is not
     alone = " over sentences alone" if any(1 < contrast.difference.seeds < FEW for contrast in contrasts) else ""
-    if len(wholes) == 1:
+    if len(contrasts) == 1:
         return f"95 % interval {low:+z.1f} to {high:+z.1f}, {_p(p_values[0], family)}{alone}"
     p = max(p_values) if several == "largest " else min(p_values)
     return f"95 % intervals within {low:+z.1f} and {high:+z.1f}, {_p(p, family, several)}{alone}"
@@ -242,10 +245,10 @@ def _lengths(contrasts: Sequence[Contrast], few: bool, direction: str, alone: bo
 def _verdicts(difference: Difference, direction: str) -> dict[int, float]:
     """The shortest source of each bucket that is better (or worse), and its corrected p."""
     buckets = difference.better_at() if direction == "better" else difference.worse_at()
-    return {bucket["lo"]: bucket["p_holm"] for bucket in buckets}
+    return {bucket["lo"]: _known(bucket["p_holm"]) for bucket in buckets}
 
 
-def _where(places: Set[int], curve: Sequence[Mapping[str, Any]]) -> str:
+def _where(places: Set[int], curve: Sequence[BucketDifference]) -> str:
     """`from 11 words on` where these are the last buckets of the curve, else `at 1-10 and 31-40 words`.
 
     `places` are the shortest sources of the buckets.
@@ -254,7 +257,7 @@ def _where(places: Set[int], curve: Sequence[Mapping[str, Any]]) -> str:
     if buckets == list(curve[-len(buckets) :]):
         start = buckets[0]["lo"]
         return f"from {start} {'word' if start == 1 else 'words'} on"
-    return f"at {_listed([label(dict(bucket)) for bucket in buckets])} words"
+    return f"at {_listed([label(bucket) for bucket in buckets])} words"
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -269,11 +272,8 @@ def _seeds(seeds: Sequence[int]) -> str:
 def _budgets(contrasts: Sequence[Contrast]) -> str:
     """Whether the runs of each pair were trained for as many updates on as many target tokens."""
     pairs = [pair for contrast in contrasts for pair in contrast.pairs]
-    spent = [
-        [(run.results["cost"]["updates"], run.results["cost"]["target_tokens"]) for run in pair if run.results]
-        for pair in pairs
-    ]
-    if any(None in cost for pair in spent for cost in pair):
+    spent = [[cost for run in pair if (cost := _spent(run))] for pair in pairs]
+    if any(len(costs) < 2 for costs in spent):
         return "Budgets: unknown."
     if all(one == other for one, other in spent):
         kinds = sorted({cost for pair in spent for cost in pair})
@@ -282,6 +282,14 @@ def _budgets(contrasts: Sequence[Contrast]) -> str:
     ours, theirs = ([round(fmean(pair[side][unit] for pair in spent)) for unit in (0, 1)] for side in (0, 1))
     mean = " on average" if len(spent) > 1 else ""
     return f"Unequal budgets: {_budget(*ours)} against {_budget(*theirs)}{mean}."
+
+
+def _spent(run: Run) -> tuple[int, int] | None:
+    """Updates and target tokens of a training; None where either is not known."""
+    cost = run.results["cost"] if run.results else None
+    if cost is None or cost["updates"] is None or cost["target_tokens"] is None:
+        return None
+    return cost["updates"], cost["target_tokens"]
 
 
 def _budget(updates: int, target_tokens: int) -> str:
@@ -304,6 +312,27 @@ def _convergence(contrasts: Sequence[Contrast]) -> str:
     verb = "was" if len(rising) == 1 else "were"
     said = f"{_listed(list(rising))} {verb} still improving (validation BLEU rose by {by} in the last fifth)"
     return f"At this budget: {said}."
+
+
+def _whole(contrast: Contrast) -> PairedDifference:
+    """The difference on the whole test set."""
+    return contrast.difference.whole
+
+
+def _gain(contrast: Contrast) -> float:
+    """BLEU that the arm scores more than the baseline."""
+    return _known(_whole(contrast)["difference"])
+
+
+def _p_holm(contrast: Contrast) -> float:
+    """p of the gain, corrected."""
+    return _known(_whole(contrast)["p_holm"])
+
+
+def _known(number: _T | None) -> _T:
+    """A number that is there: a scored test set has sentences, and BLEU exists for any."""
+    assert number is not None
+    return number
 
 
 def _listed(names: Sequence[str]) -> str:

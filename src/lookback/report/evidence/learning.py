@@ -88,26 +88,26 @@ def thinned(curve: Curve, points: int = POINTS) -> Curve:
     """At most `points` (3 or more) of the curve's own points, the first and the last among them, that keep its shape.
 
     Largest-Triangle-Three-Buckets (Steinarsson 2013, § 4.2): the points between first and last are cut into as many
-    parts as points are wanted, and each part keeps the one that makes the largest triangle with the point kept before
-    it and the centre of the part behind it. So peaks and steps stay, and nothing is averaged.
+    parts as points are wanted. Of each part the point is taken that makes the largest triangle with the point taken
+    before it and the centre of the next part. So peaks and steps stay, and nothing is averaged.
     """
     if points < 3:
         raise ValueError(f"points={points}: expected 3 or more")
     if len(curve) <= points:
         return curve
     edges = np.linspace(1, len(curve) - 1, points - 1).astype(int)
-    kept = [0]
+    taken = [0]
     for part in range(points - 2):
         low, high = edges[part], edges[part + 1]
         following = curve[high : edges[part + 2]] if part + 2 < len(edges) else curve[-1:]
-        (x0, y0), (x2, y2) = curve[kept[-1]], following.mean(axis=0)
+        (x0, y0), (x2, y2) = curve[taken[-1]], following.mean(axis=0)
         x1, y1 = curve[low:high].T
-        kept.append(int(low + np.argmax(np.abs((x0 - x2) * (y1 - y0) - (x0 - x1) * (y2 - y0)))))
-    return curve[[*kept, len(curve) - 1]]
+        taken.append(int(low + np.argmax(np.abs((x0 - x2) * (y1 - y0) - (x0 - x1) * (y2 - y0)))))
+    return curve[[*taken, len(curve) - 1]]
 
 
 def _costs(columns: dict[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
-    """The cost behind each row's update; NaN where nothing known lies behind it."""
+    """The cost up to each row's update; NaN after the last row that has a cost."""
     steps = columns["step"]
     cost = columns.get(name, np.full(len(steps), np.nan))
     known = np.isfinite(cost)

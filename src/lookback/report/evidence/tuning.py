@@ -1,4 +1,4 @@
-"""Which learning rate each attention would be given by its validation: the test set has no say in it."""
+"""Which learning rate validation would choose for each attention. The test set is not used."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -27,7 +27,7 @@ class Tuned(NamedTuple):
 
     @property
     def at_edge(self) -> bool:
-        """Whether it is the smallest or the largest of the grid: a better one may lie beyond."""
+        """Whether it is the smallest or the largest of the grid: a better one may lie outside."""
         rates = list(self.perplexities)
         return self.rate in (rates[0], rates[-1])
 
@@ -35,8 +35,8 @@ class Tuned(NamedTuple):
 def tuned(runs: Sequence[Run]) -> list[Tuned]:
     """The attentions that have runs at several learning rates and differ in nothing else, in the order of their names.
 
-    Rates are compared on the seeds that all of them have. Runs without a validation perplexity have no part in it; an
-    attention whose runs differ in more than rate and seed has none either.
+    Rates are compared on the seeds that all of them have. Runs without a validation perplexity are left out, and
+    so is an attention whose runs differ in more than rate and seed.
     """
     found = []
     for attention in sorted({run.attention for run in runs}):
@@ -63,7 +63,7 @@ def tuned_in_words(found: Sequence[Tuned]) -> str:
     return f"learning rate chosen on validation: {' · '.join(parts)}"
 
 
-def tuned_rows(found: Sequence[Tuned], group: int) -> list[dict[str, Any]]:
+def tuned_rows(found: Sequence[Tuned], group: int) -> list[dict[str, object]]:
     """A row an attention and rate, for tuning.csv."""
     return [
         {
@@ -80,5 +80,5 @@ def tuned_rows(found: Sequence[Tuned], group: int) -> list[dict[str, Any]]:
 
 
 def _perplexity(run: Run) -> float | None:
-    found: float | None = ((run.results or {}).get("convergence") or {}).get("validation_perplexity")
-    return found
+    convergence = run.results["convergence"] if run.results else None
+    return convergence["validation_perplexity"] if convergence else None

@@ -1,4 +1,4 @@
-"""Vega, Vega-Lite and vega-embed in one script, from vl-convert: nothing is fetched."""
+"""Vega, Vega-Lite and vega-embed in one script, which vl-convert brings along: nothing is fetched."""
 
 import os
 from functools import cache
@@ -14,7 +14,7 @@ from lookback.common.files import atomic_write
 def vega_bundle() -> str:
     """The script that defines `vegaEmbed` and `vega`, 0.9 MB.
 
-    vl-convert takes some four seconds to make it, so that it is kept in the user's cache, a file a version.
+    vl-convert takes about four seconds to make it, so it is kept in the user's cache, a file for each version.
     """
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     path = root / "lookback" / f"vega-embed-{version('vl-convert-python')}.js"
@@ -25,6 +25,6 @@ def vega_bundle() -> str:
     try:
         with atomic_write(path) as file:
             file.write(script.encode())
-    except OSError:  # a cache is a convenience
+    except OSError:  # it works without the cache, only slower
         pass
     return script

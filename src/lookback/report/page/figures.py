@@ -12,25 +12,25 @@ from lookback.evaluation import MEASURES, label
 from lookback.report.charts.buckets import Buckets
 from lookback.report.charts.budget_chart import budget_charts
 from lookback.report.charts.capacity_chart import capacity_chart
+from lookback.report.charts.charts import Arms
 from lookback.report.charts.diagnostics_chart import DIAGNOSTICS, diagnostics_chart
 from lookback.report.charts.difference_chart import difference_chart
 from lookback.report.charts.learning_chart import learning_chart
 from lookback.report.charts.length_chart import length_chart
-from lookback.report.charts.recall_chart import FIFTHS, bucket_key, bucket_name, enough, recall_chart
+from lookback.report.charts.recall_chart import FIFTHS, bucket_key, bucket_name, has_enough, recall_chart
 from lookback.report.evidence.budgets import scored_at_budgets
 from lookback.report.evidence.contrasts import ArmRecall, Evidence
 from lookback.report.evidence.differences import arms
 from lookback.report.evidence.group import Group
 from lookback.report.evidence.learning import AXES, learning_curve
 from lookback.report.evidence.learning import MEASURES as LOGGED
-from lookback.runs import Run
 
 Table = tuple[list[str], list[list[str]]]
 """Names of columns, and rows"""
 
 Variant = dict[str, Any]
-"""`spec`: Vega-Lite; `title`, `caption`: its title and the lines below it; `description`: for those who do not see it;
-`head`: names of columns; `rows`: cells, texts, the first one of a row its heading"""
+"""`spec`: Vega-Lite; `title`, `caption`: its title and the lines below it; `description`: for readers who cannot see
+it; `head`: names of columns; `rows`: cells as texts, the first one of a row is its heading"""
 
 _BUCKETS: dict[Buckets, str] = {"width": "equal width", "count": "equal count"}
 _AXES = {"updates": "updates", "target_tokens": "tokens", "seconds": "seconds"}
@@ -43,19 +43,19 @@ class Choice:
     key: str
     title: str
     options: Mapping[str, str]
-    """What is shown, by its key; the first one is chosen at the start, unless they are a slider's"""
+    """The names that are shown, by the options' keys"""
     many: bool = False
-    """Whether the options are too many to be seen at once"""
+    """Whether there are too many options to show all of them at once"""
     slider: bool = False
-    """Whether they are steps along one thing, such as time; then the last one is chosen at the start"""
+    """Whether the options are steps, such as moments of time"""
 
     @property
     def start(self) -> str:
-        """The key of the option that is chosen at the start."""
+        """The key of the option that is chosen at the start: the first one, or the last one of a slider."""
         return list(self.options)[-1 if self.slider else 0]
 
     @property
-    def real(self) -> bool:
+    def has_alternatives(self) -> bool:
         """Whether there is anything to choose."""
         return len(self.options) > 1
 
@@ -67,17 +67,17 @@ class Figure:
     key: str
     choices: Sequence[Choice]
     variants: Mapping[str, Variant] = field(repr=False)
-    """By the options' keys in the order of the choices, with a slash between them"""
+    """By the keys of the chosen options in the order of the choices, with a slash between them"""
 
     @property
     def first(self) -> Variant:
-        """What is shown before anything is chosen."""
+        """The variant that is shown at the start."""
         return self.variants["/".join(choice.start for choice in self.choices)]
 
 
 def figures(group: Group) -> dict[str, Figure | None]:
-    """The charts of the group, by their keys; None for one that its runs have no numbers for."""
-    with debug_mode(False):  # the schema, against which altair would check every part of them, is a matter of tests
+    """The charts of the group, by their keys; None where its runs have no numbers for one."""
+    with debug_mode(False):  # altair would check each part against the schema, which the tests do
         return {
             "length": _length(group),
             "difference": _difference(group),
@@ -90,7 +90,7 @@ def figures(group: Group) -> dict[str, Figure | None]:
 
 
 def _length(group: Group) -> Figure | None:
-    if not any(run.bleu is not None for run in group.runs):
+    if not group.counted.arms:
         return None
     variants, measures = {}, {}
     cuts: dict[str, str] = {}
@@ -98,7 +98,7 @@ def _length(group: Group) -> Figure | None:
         for buckets, name in _BUCKETS.items():
             about = group.counted.evidence(group.evidence.baseline, key, buckets)
             try:
-                chart = length_chart(group.runs, about, key, buckets)
+                chart = length_chart(group.counted.arms, about, key, buckets)
             except ValueError:  # runs of an earlier version, without their counts
                 continue
             measures[key], cuts[buckets] = measure.name, name
@@ -112,7 +112,7 @@ def _difference(group: Group) -> Figure | None:
     for baseline in dict.fromkeys(run.attention for run in group.scored):
         about = group.counted.evidence(baseline)
         if about.contrasts:
-            chart = difference_chart(about.contrasts, group.runs)
+            chart = difference_chart(about.contrasts, group.counted.arms)
             variants[baseline] = _variant(chart, *_difference_table(about))
     first = group.evidence.baseline
     if first not in variants:
@@ -126,9 +126,11 @@ def _recall(group: Group) -> Figure | None:
     if not found:
         return None
     parts = next(iter(found.values())).mean
-    shown = [part for part in reversed(parts[1:]) if enough(part)] + [parts[0]]  # the longest sentences first
+    shown = [part for part in reversed(parts[1:]) if has_enough(part)] + [parts[0]]  # the longest sentences first
     options = {bucket_key(part): bucket_name(part) for part in shown}
-    variants = {key: _variant(recall_chart(group.scored, found, key), *_recall_table(found, key)) for key in options}
+    variants = {
+        key: _variant(recall_chart(group.counted.arms, found, key), *_recall_table(found, key)) for key in options
+    }
     return Figure("recall", [Choice("words", "Source words", options)], variants)
 
 
@@ -141,13 +143,15 @@ def _capacity(group: Group) -> Figure | None:
 
 def _learning(group: Group) -> Figure | None:
     variants, measures = {}, {}
-    for measure in sorted(LOGGED, key=lambda measure: measure != "bleu"):  # what is asked first
+    listed = arms(group.runs)  # with the runs that are not scored
+    drawn = group.counted.arms or listed
+    for measure in sorted(LOGGED, key=lambda measure: measure != "bleu"):  # BLEU first
         about = LOGGED[measure]
         for x in AXES:
-            if (chart := learning_chart(group.runs, measure, x)) is not None:
+            if (chart := learning_chart(drawn, measure, x)) is not None:
                 measures[measure] = about.title
-                variants[f"{measure}/{x}"] = _variant(chart, *_learning_table(group.runs, measure, x))
-    # whatever is offered can be shown: a cost that was not logged is no axis
+                variants[f"{measure}/{x}"] = _variant(chart, *_learning_table(listed, measure, x))
+    # an axis whose cost was not logged is not offered
     axes = {x: name for x, name in _AXES.items() if any(f"{measure}/{x}" in variants for measure in measures)}
     if not variants:
         return None
@@ -168,14 +172,14 @@ def _budgets(group: Group) -> Figure | None:
 def _diagnostics(group: Group) -> Figure | None:
     variants, measures = {}, {}
     for measure in DIAGNOSTICS:
-        if (chart := diagnostics_chart(group.scored, measure)) is not None:
+        if (chart := diagnostics_chart(group.counted.arms, measure)) is not None:
             measures[measure] = measure
-            variants[measure] = _variant(chart, *_diagnostics_table(group.scored, measure))
+            variants[measure] = _variant(chart, *_diagnostics_table(group.counted.arms, measure))
     return Figure("diagnostics", [Choice("measure", "Measure", measures)], variants) if variants else None
 
 
 def _variant(chart: alt.LayerChart, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Variant:
-    """The chart as the page needs it: its title stays in the specification, for the files that a reader saves."""
+    """The chart as the page needs it. Its title stays in the specification too, for the files that a reader saves."""
     specification = chart.to_dict(validate=False)
     title = specification["title"]
     caption = title["subtitle"]
@@ -190,44 +194,46 @@ def _variant(chart: alt.LayerChart, head: Sequence[str], rows: Sequence[Sequence
 
 
 def _curve_table(about: Evidence) -> Table:
-    """A row a bucket, a column an arm: the mean of its runs and its interval."""
+    """A row for each bucket, a column for each arm: the mean of its runs and its interval."""
     form = MEASURES[about.measure].number
-    arms = list(about.arms.values())
-    if not arms:
+    known = list(about.arms.values())
+    if not known:
         return [], []
-    buckets = zip(*(arm["by_length"] for arm in arms), strict=True)
-    rows = [_counted(of[0], [_scored(bucket, form) for bucket in of]) for of in buckets if of[0]["n"]]
-    whole = ["all", f"{arms[0]['n']:,}", *(_scored(arm, form) for arm in arms)]
+    buckets = zip(*(arm["by_length"] for arm in known), strict=True)
+    rows = [_bucket_row(of[0], [_score_cell(bucket, form) for bucket in of]) for of in buckets if of[0]["n"]]
+    whole = ["all", f"{known[0]['n']:,}", *(_score_cell(arm, form) for arm in known)]
     return ["source words", "n", *about.arms], [whole, *rows]
 
 
 def _difference_table(about: Evidence) -> Table:
-    """A row a bucket and the whole test set, a column a contrast: difference, interval, corrected p."""
+    """A row for the whole test set and each bucket, a column for each contrast: difference, interval, corrected p."""
     form = MEASURES[about.measure].number
     of = [contrast.difference for contrast in about.contrasts]
     buckets = zip(*((one.whole, *one.curve) for one in of), strict=True)
-    rows = [_counted(each[0], [_gained(bucket, form) for bucket in each]) for each in buckets if each[0]["n"]]
+    rows = [
+        _bucket_row(each[0], [_difference_cell(bucket, form) for bucket in each]) for each in buckets if each[0]["n"]
+    ]
     return ["source words", "n", *(contrast.arm for contrast in about.contrasts)], rows
 
 
 def _recall_table(found: Mapping[str, ArmRecall], key: str) -> Table:
-    """A row a fifth of the source, a column an arm: recall, its interval, and what chance finds."""
+    """A row for each fifth of the source, a column for each arm: recall, its interval, and recall by chance."""
     parts = [next(part for part in of.mean if bucket_key(part) == key) for of in found.values()]
-    rows = [[name, *(_recalled(part, place) for part in parts)] for place, name in enumerate(FIFTHS)]
+    rows = [[name, *(_recall_cell(part, place) for part in parts)] for place, name in enumerate(FIFTHS)]
     return ["part of the source", *found], rows
 
 
-def _recalled(part: Mapping[str, Any], place: int) -> str:
+def _recall_cell(part: Mapping[str, Any], place: int) -> str:
     recall, interval, chance = (part[key][place] for key in ("recall", "ci", "chance"))
     return "–" if recall is None else f"{recall:.2f} ({interval[0]:.2f} to {interval[1]:.2f}; chance {chance:.2f})"
 
 
-def _learning_table(runs: Sequence[Run], measure: str, x: str) -> Table:
-    """A row a run: from where to where its curve goes, and its extremes."""
+def _learning_table(listed: Arms, measure: str, x: str) -> Table:
+    """A row for each run: where its curve begins and ends, and its extremes."""
     form = LOGGED[measure].form
     rows = []
-    for name, of in arms(runs).items():
-        for run in of:
+    for name, members in listed.items():
+        for run in members:
             if (curve := learning_curve(run, measure, x)) is not None:
                 values = curve[:, 1]
                 numbers = [f"{value:{form}}" for value in (values[0], values.min(), values.max(), values[-1])]
@@ -236,11 +242,11 @@ def _learning_table(runs: Sequence[Run], measure: str, x: str) -> Table:
     return ["attention", "seed", "points", "first", "lowest", "highest", "last", f"last at, {_AXES[x]}"], rows
 
 
-def _diagnostics_table(runs: Sequence[Run], measure: str) -> Table:
-    """A row a bucket, a column an arm: the mean of its runs."""
-    found: dict[str, list[list[Mapping[str, Any]]]] = {}
-    for name, of in arms(runs).items():
-        if curves := [run.results["attention_by_length"] for run in of if run.results]:
+def _diagnostics_table(compared: Arms, measure: str) -> Table:
+    """A row for each bucket, a column for each arm: the mean of its runs."""
+    found: dict[str, list[Sequence[Mapping[str, Any]]]] = {}
+    for name, members in compared.items():
+        if curves := [run.results["attention_by_length"] for run in members if run.results]:
             found[name] = [curve for curve in curves if curve]
     found = {name: curves for name, curves in found.items() if curves}
     rows = []
@@ -248,22 +254,22 @@ def _diagnostics_table(runs: Sequence[Run], measure: str) -> Table:
         if bucket["n"]:
             means = [[curve[place][measure] for curve in curves] for curves in found.values()]
             cells = ["–" if None in values else f"{fmean(values):.3f}" for values in means]
-            rows.append(_counted(bucket, cells))
+            rows.append(_bucket_row(bucket, cells))
     return ["source words", "n", *found], rows
 
 
-def _counted(bucket: Mapping[str, Any], cells: Sequence[str]) -> list[str]:
+def _bucket_row(bucket: Mapping[str, Any], cells: Sequence[str]) -> list[str]:
     return [label(dict(bucket)) if "lo" in bucket else "all", f"{bucket['n']:,}", *cells]
 
 
-def _scored(bucket: Mapping[str, Any], form: str) -> str:
+def _score_cell(bucket: Mapping[str, Any], form: str) -> str:
     if bucket["score"] is None:
         return "–"
     low, high = bucket["ci"]
     return f"{bucket['score']:{form}} ({low:{form}} to {high:{form}})"
 
 
-def _gained(bucket: Mapping[str, Any], form: str) -> str:
+def _difference_cell(bucket: Mapping[str, Any], form: str) -> str:
     if bucket["difference"] is None:
         return "–"
     low, high = bucket["ci"]

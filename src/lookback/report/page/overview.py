@@ -1,19 +1,17 @@
-"""Each attention in a line: what it scores, what it gains, and what length does to it."""
+"""Each attention in a row: its score, its gain over the baseline, and what length does to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from lookback.report.charts.charts import BASELINE, PALETTE, colors
-from lookback.report.evidence.differences import arms
 from lookback.report.evidence.group import Group
 from lookback.report.evidence.headline import p_value
-from lookback.runs import Run
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number as it is shown, and its 95 % interval."""
+    """A number and its 95 % interval, as text."""
 
     text: str
     interval: str = ""
@@ -37,13 +35,13 @@ class Arm:
 
 def overview(group: Group) -> list[Arm]:
     """The arms of the group that have intervals, best first; none where no run left its counts."""
+    swatch_of = swatches(group.counted.arms)
     gains = {contrast.arm: contrast.difference.whole for contrast in group.evidence.contrasts}
-    marks = swatches(group.scored)
     known = sorted(group.evidence.arms.items(), key=lambda item: -(item[1]["score"] or 0))
     return [
         Arm(
             name,
-            marks[name],
+            swatch_of[name],
             arm["seeds"],
             _number(arm, "score", "ci", ".1f"),
             _number(gains[name], "difference", "ci", "+.1f") if name in gains else None,
@@ -55,22 +53,22 @@ def overview(group: Group) -> list[Arm]:
     ]
 
 
-def swatches(runs: Sequence[Run]) -> dict[str, str]:
-    """For each arm of scored runs, the name of the page's colour that is its colour in every chart."""
-    names = list(arms(runs))
+def swatches(arms: Iterable[str]) -> dict[str, str]:
+    """For each of all arms that are compared, the page's name of the colour that it has in every chart."""
+    names = list(arms)
     known = (BASELINE, *PALETTE)
     return {name: f"--chart-{known.index(color)}" for name, color in zip(names, colors(names), strict=True)}
 
 
 def _p(whole: Mapping[str, Any]) -> str:
-    """Corrected; under three seeds it is of the trained models, and says so where they differ."""
+    """The corrected p. Under three seeds it is about the trained models, which is said where they differ."""
     return p_value(whole["p_holm"]) + (", these models" if whole["models_differ"] else "")
 
 
 def _number(record: Mapping[str, Any], key: str, interval: str, form: str) -> Number:
     bounds = record[interval]
-    said = "–" if record[key] is None else f"{record[key]:{form}}"
+    text = "–" if record[key] is None else f"{record[key]:{form}}"
     if bounds is None:
-        return Number(said)
+        return Number(text)
     low, high = bounds
-    return Number(said, f"{low:{form}} or later" if high is None else f"{low:{form}} to {high:{form}}")
+    return Number(text, f"{low:{form}} or later" if high is None else f"{low:{form}} to {high:{form}}")

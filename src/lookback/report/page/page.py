@@ -24,11 +24,11 @@ from lookback.report.page.run_table import Column, run_columns
 from lookback.report.page.sentences import sentences
 from lookback.report.tables.table import ranked
 
-_HERE = Path(__file__).parent
+_ASSETS = Path(__file__).parent / "assets"
 _SHARED = ("payload.js", "dom.js", "page.js")
-"""Scripts whose names the others use"""
+"""Scripts that define what the others use"""
 _COMPONENTS = ("charts.js", "sorting.js", "sentences.js", "alignments.js")
-"""Scripts that each have a scope of their own"""
+"""Scripts that see none of each other's names"""
 _STYLES = ("page.css", "sentences.css", "alignments.css")
 
 
@@ -47,7 +47,7 @@ class _Part:
     row_swatches: list[str]
     signature: str | None
     of_group: str
-    """What tells the names of its regions from those of other groups"""
+    """The end of its regions' names, so that they differ from those of other groups"""
 
     def has(self, name: str) -> bool:
         """Whether the table of runs has a column of this name."""
@@ -74,7 +74,7 @@ class _Part:
 
 
 def write_page(path: Path | str, groups: Sequence[Group]) -> Path:
-    """Write the page of `groups` to `path`, atomically. It asks for nothing outside, and runs no text of theirs."""
+    """Write the page of `groups` to `path`, atomically. It fetches nothing, and runs no text of a corpus or a run."""
     parts = [_part(group, len(groups) == 1) for group in groups]
     payloads = {"colors": packed(_colors())}
     for part in parts:
@@ -84,9 +84,13 @@ def write_page(path: Path | str, groups: Sequence[Group]) -> Path:
         if runs:
             found |= {"sentences": sentences(runs), "alignments": alignments(runs)}
         payloads |= {f"{name}-{number}": packed(value) for name, value in found.items() if value is not None}
-    scripts = [inert(script) for script in (vega_bundle(), _script())]
+    scripts = [script_markup(script) for script in (vega_bundle(), _script())]
     environment = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(_ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     text = environment.get_template("page.html.jinja").render(
         title=_title(groups),
@@ -107,7 +111,7 @@ def _part(group: Group, alone: bool) -> _Part:
     name = "Runs without scores"
     if results:
         name = f"Group {group.number}: data {results['data']} ({results['data_fingerprint'][:12]})"
-    marks = swatches(group.scored)
+    swatch_of = swatches(group.counted.arms)
     keys = naming(group.runs)
     names = {str(run.directory): arm(run, keys) for run in group.runs}
     ordered = [names[str(run.directory)] for run in ranked(group.runs)]
@@ -119,14 +123,14 @@ def _part(group: Group, alone: bool) -> _Part:
         overview(group),
         figures(group),
         run_columns(group.rows),
-        [marks.get(name, "--faint") for name in ordered],
+        [swatch_of.get(name, "--faint") for name in ordered],
         results["signature"] if results else None,
         "" if alone else f", group {group.number}",
     )
 
 
 def _claim(group: Group) -> str:
-    """What is known where nothing can be compared: scores, and no order of them."""
+    """The scores, where nothing can be compared."""
     arms = group.evidence.arms.items()
     known = sorted(((about["score"], name) for name, about in arms if about["score"] is not None), reverse=True)
     if known and known[0][0] < UNTRAINED:
@@ -154,14 +158,14 @@ def _provenance(groups: Sequence[Group]) -> list[str]:
 
 
 def _colors() -> dict[str, str]:
-    """The page's colour for each of the charts': light and dark are the page's business."""
+    """The page's name for each colour of the charts: the page gives it one value in light, one in dark."""
     arms = {color.lower(): f"var(--chart-{place})" for place, color in enumerate((BASELINE, *PALETTE))}
     quiet = {INK: "--ink", SOFT: "--soft", FAINT: "--faint", "white": "--paper"}
     return arms | {color.lower(): f"var({name})" for color, name in quiet.items()}
 
 
-def inert(script: str) -> Markup:
-    """A script that no parser of HTML takes for the end of its element."""
+def script_markup(script: str) -> Markup:
+    """A script in which no parser of HTML finds the end of its element."""
     return Markup(re.sub("<(?=/script|!--)", r"<\\", script, flags=re.IGNORECASE))
 
 
@@ -171,7 +175,7 @@ def _script() -> str:
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """What the browser lets the page do: run these scripts, style itself, show pictures that it holds; nothing else."""
+    """What the browser lets the page do: run these scripts, style itself, show its own pictures; nothing else."""
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
@@ -180,4 +184,4 @@ def _policy(scripts: Sequence[str]) -> str:
 
 
 def _text(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
+    return (_ASSETS / name).read_text(encoding="utf-8")

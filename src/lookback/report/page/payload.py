@@ -1,4 +1,4 @@
-"""Data inside the page: compressed JSON in text, which a parser of HTML reads as nothing else."""
+"""Data inside the page: compressed JSON as text that no parser of HTML takes for markup."""
 
 import base64
 import gzip
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def packed(value: Any) -> str:
-    """`value` as base64 of gzip of JSON, the same text every time; `payload(id)` of payload.js reads it back.
+    """`value` as base64 of gzip of JSON, always the same text; `payload(id)` of payload.js reads it.
 
     Raises `ValueError` for NaN and infinity, which JSON lacks.
     """

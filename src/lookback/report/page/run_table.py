@@ -1,4 +1,4 @@
-"""The table of runs: what is in a column, how it is said, and by what it is sorted."""
+"""The table of runs: the columns, their texts, and what they are sorted by."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ class Column:
     meaning: str
     texts: Sequence[str]
     keys: Sequence[Any]
-    """What the rows are sorted by: numbers or texts; None comes last"""
+    """What the rows are sorted by: numbers or texts; None is last"""
     numeric: bool
 
     @property
     def filled(self) -> bool:
-        """Whether any run has it."""
+        """Whether any run has a text in it."""
         return any(self.texts)
 
 
 def run_columns(rows: Sequence[Row]) -> list[Column]:
-    """The columns that any of the `rows` (`lookback.report.tables.table.rows`) has something for."""
+    """The columns of the `rows` (`lookback.report.tables.table.rows`), without those that are empty."""
 
     def numbers(key: str, name: str, meaning: str, form: str | Callable[[Any], str]) -> Column:
         shown: Callable[[Any], str] = form if callable(form) else (lambda value: number(value, form))
         return Column(name, meaning, [shown(row[key]) for row in rows], [row[key] for row in rows], True)
 
     def texts(values: Sequence[Any], name: str, meaning: str) -> Column:
-        said = ["" if value is None else str(value) for value in values]
-        return Column(name, meaning, said, said, False)
+        shown = ["" if value is None else str(value) for value in values]
+        return Column(name, meaning, shown, shown, False)
 
     def memory(megabytes: float | None) -> str:
         return "" if megabytes is None else f"{short(megabytes * 1e6)}B"

@@ -1,4 +1,4 @@
-"""The runs of a page as a reader chooses among them: their names, and which two are worth comparing first."""
+"""The runs among which a reader of the page chooses: their names, and which two are shown at the start."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from lookback.runs import Run
 
 
 def names(runs: Sequence[Run]) -> list[str]:
-    """A name for each run that no other has: its arm and its seed, and its directory where that is not enough."""
+    """A unique name for each run: its arm and its seed, and its directory where these are not enough."""
     keys = naming(runs)
     short = [arm(run, keys) + ("" if run.seed is None else f" · seed {run.seed}") for run in runs]
     return [

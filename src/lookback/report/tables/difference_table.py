@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from lookback.evaluation import ENOUGH, FEW, LEVEL, label
+from lookback.evaluation import ENOUGH, FEW, LEVEL, Arm, PairedDifference, label
 from lookback.report.evidence.contrasts import Contrast
 from lookback.report.evidence.headline import MODELS_DIFFER
 from lookback.report.tables.table import Row, number, plain_table
@@ -30,27 +30,27 @@ def difference_rows(contrasts: Sequence[Contrast], group: int) -> list[Row]:
             "difference": bucket["difference"],
             "low": bucket["ci"] and bucket["ci"][0],
             "high": bucket["ci"] and bucket["ci"][1],
-            **{key: bucket[key] for key in ("p", "p_holm", "significant", "models_differ")},
+            "p": bucket["p"],
+            "p_holm": bucket["p_holm"],
+            "significant": bucket["significant"],
+            "models_differ": bucket["models_differ"],
         }
         for contrast in contrasts
         for bucket in (contrast.difference.whole, *contrast.difference.curve)
     ]
 
 
-def arm_rows(arms: Mapping[str, Row], group: int) -> list[Row]:
+def arm_rows(arms: Mapping[str, Arm], group: int) -> list[Row]:
     """A row an arm: the mean of its trainings' BLEU, `retention` and `half_length`, each with its interval's bounds."""
-    measures = {"bleu": "score", "retention": "retention", "half_length": "half_length"}
-    intervals = {"bleu": "ci", "retention": "retention_ci", "half_length": "half_length_ci"}
     return [
-        {"group": group, "arm": name, "seeds": arm["seeds"], "n": arm["n"]}
-        | {
-            column: value
-            for measure, key in measures.items()
-            for column, value in zip(
-                (measure, f"{measure} low", f"{measure} high"),
-                (arm[key], *(arm[intervals[measure]] or (None, None))),
-                strict=True,
-            )
+        {
+            "group": group,
+            "arm": name,
+            "seeds": arm["seeds"],
+            "n": arm["n"],
+            **_bounded("bleu", arm["score"], arm["ci"]),
+            **_bounded("retention", arm["retention"], arm["retention_ci"]),
+            **_bounded("half_length", arm["half_length"], arm["half_length_ci"]),
         }
         for name, arm in arms.items()
     ]
@@ -111,7 +111,15 @@ def _caption(seeds: Sequence[int]) -> str:
     return " · ".join([*said, f"no mark under {ENOUGH} sentences"])
 
 
-def _difference(bucket: Row) -> str:
+def _bounded(name: str, value: float | None, interval: Sequence[float | None] | None) -> Row:
+    """Three columns: the number, and the bounds of its interval."""
+    low, high = interval or (None, None)
+    return {name: value, f"{name} low": low, f"{name} high": high}
+
+
+def _difference(bucket: PairedDifference) -> str:
+    if bucket["ci"] is None:
+        return ""
     low, high = bucket["ci"]
     mark = "*" if bucket["significant"] else "†" if bucket["models_differ"] else " "
     return f"{bucket['difference']:+z.1f} ({low:z.1f} to {high:z.1f}){mark}"

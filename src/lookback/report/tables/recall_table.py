@@ -1,13 +1,12 @@
 """Where words are lost, as rows for recall.csv."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from lookback.report.charts.recall_chart import FIFTHS
 from lookback.report.evidence.contrasts import ArmRecall
 
 
-def recall_rows(found: Mapping[str, ArmRecall], group: int) -> list[dict[str, Any]]:
+def recall_rows(found: Mapping[str, ArmRecall], group: int) -> list[dict[str, object]]:
     """A row an arm, bucket of source lengths and fifth of the source; the whole test set has neither `lo` nor `hi`."""
     return [
         {

@@ -16,6 +16,7 @@ from lookback.report.evidence.differences import arm, differing, naming, value
 from lookback.runs import COST, Run
 
 Row = dict[str, Any]
+"""A line of a table: the columns depend on the runs, which differ in settings and have buckets of their own"""
 
 _SCORES = ("chrf", "ter", "perplexity", "length_ratio", "truncated", "half_length", "retention")
 SHIFTS = ("shift_0", "shift_-1")
@@ -48,26 +49,29 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
     keys = naming(runs)
     others = [key for key in differing(runs) if key not in keys]
     buckets = _buckets(runs)
-    return [
-        {
-            "group": group,
-            "run": _relative(run.directory, out),
-            "attention": run.attention,
-            "seed": run.seed,
-            **{key: value(run, key) for key in keys},
-            "bleu": run.bleu,
-            **_by_length(run, buckets),
-            **{key: (run.results or {}).get(key) for key in _SCORES},
-            **_alignment(run),
-            **_convergence(run),
-            **{key: (run.results or {}).get("cost", {}).get(key) for key in COST},
-            "status": run.status,
-            "reason": run.reason,
-            **{key: (run.results or {}).get(key) for key in ("data", "signature", "data_fingerprint")},
-            **{key: value(run, key) for key in others},  # what a recipe sets: in the file, not in the terminal's tables
-        }
-        for run in runs
-    ]
+    found: list[Row] = []
+    for run in runs:
+        results: Mapping[str, Any] = run.results or {}
+        found.append(
+            {
+                "group": group,
+                "run": _relative(run.directory, out),
+                "attention": run.attention,
+                "seed": run.seed,
+                **{key: value(run, key) for key in keys},
+                "bleu": run.bleu,
+                **_by_length(run, buckets),
+                **{key: results.get(key) for key in _SCORES},
+                **_alignment(run),
+                **_convergence(run),
+                **{key: results.get("cost", {}).get(key) for key in COST},
+                "status": run.status,
+                "reason": run.reason,
+                **{key: results.get(key) for key in ("data", "signature", "data_fingerprint")},
+                **{key: value(run, key) for key in others},  # what a recipe sets: in the file, not in the terminal
+            }
+        )
+    return found
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
@@ -155,15 +159,18 @@ def _buckets(runs: Sequence[Run]) -> list[str]:
 
 
 def _by_length(run: Run, buckets: Sequence[str]) -> Row:
-    curve: Mapping[str, Any] = {label(bucket): bucket for bucket in run.results["by_length"]} if run.results else {}
+    curve = {label(bucket): bucket for bucket in run.results["by_length"]} if run.results else {}
     scores = {f"bleu {name}": curve[name]["bleu"] if name in curve else None for name in buckets}
     return scores | {f"n {name}": curve[name]["n"] if name in curve else None for name in buckets}
 
 
 def _alignment(run: Run) -> Row:
     """The alignment error rate at either shift, 0..1."""
-    quality = (run.results or {}).get("aer") or {}
-    return {f"aer_{shift}": quality[shift]["aer"] if shift in quality else None for shift in SHIFTS}
+    quality = run.results["aer"] if run.results else None
+    return {
+        "aer_shift_0": quality["shift_0"]["aer"] if quality else None,
+        "aer_shift_-1": quality["shift_-1"]["aer"] if quality else None,
+    }
 
 
 def _relative(directory: Path, out: Path) -> str:
@@ -177,9 +184,9 @@ def distinguishing(paths: Sequence[str]) -> list[str]:
     """The last parts of each path, as few as leave all of them different."""
     parts = [path.split("/") for path in paths]
     most = max(map(len, parts), default=1)
-    for kept in range(1, most):
-        if len({tuple(path[-kept:]) for path in parts}) == len(paths):
-            return ["/".join(path[-kept:]) for path in parts]
+    for last in range(1, most):
+        if len({tuple(path[-last:]) for path in parts}) == len(paths):
+            return ["/".join(path[-last:]) for path in parts]
     return list(paths)
 
 
@@ -212,5 +219,8 @@ def duration(seconds: float | None) -> str:
 
 def _convergence(run: Run) -> Row:
     """Validation BLEU that the last fifth of the training gained, and its lowest validation perplexity."""
-    found = (run.results or {}).get("convergence") or {}
-    return {key: found.get(key) for key in ("rise", "validation_perplexity")}
+    found = run.results["convergence"] if run.results else None
+    return {
+        "rise": found["rise"] if found else None,
+        "validation_perplexity": found["validation_perplexity"] if found else None,
+    }

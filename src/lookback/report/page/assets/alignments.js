@@ -3,7 +3,7 @@
 const END = "end";
 const ZERO = "0".charCodeAt(0);
 const STEP = 650; // milliseconds of a moment when played
-const [SMALLEST, LARGEST] = [14, 30]; // of a cell's side, in pixels where the page's type has 16
+const [SMALLEST, LARGEST] = [14, 30]; // side of a cell, in pixels at a type size of 16
 const SVG = "http://www.w3.org/2000/svg";
 const SHADES = [[255, 255, 255], [198, 219, 239], [107, 174, 214], [33, 113, 181], [8, 48, 107]];
 const COLORS = new Uint32Array(
@@ -14,7 +14,7 @@ const COLORS = new Uint32Array(
     return new Uint32Array(Uint8ClampedArray.from([...mixed, 255]).buffer)[0];
   }),
 ); // of each whole percent: from white to the darkest blue
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const noMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 for (const viewer of document.querySelectorAll("[data-alignments]")) {
   whenNear(viewer, () =>
@@ -50,7 +50,7 @@ async function view(viewer) {
     move();
   });
   play.addEventListener("click", () => (playing === null ? start() : stop()));
-  still.addEventListener("change", stop);
+  noMotion.addEventListener("change", stop);
   for (const { select } of panels) select.addEventListener("change", again);
   target.addEventListener("keydown", step);
   stop();
@@ -76,7 +76,7 @@ async function view(viewer) {
     again();
   }
 
-  // What the chosen systems and the sentence bring with them.
+  // Shows the sentence anew, after another one or another system was chosen.
   function again() {
     const before = share();
     const most = Math.max(...panels.map((each) => each.system().moments.length));
@@ -146,24 +146,24 @@ async function view(viewer) {
       move();
       if (playing !== null && Number(slider.value) === Number(slider.max)) stop();
     };
-    if (!still.matches) {
+    if (!noMotion.matches) {
       playing = setInterval(next, STEP);
       play.textContent = "Stop";
-      said.setAttribute("aria-live", "off"); // nobody can listen to that
+      said.setAttribute("aria-live", "off"); // too fast to be read aloud
     }
     next();
   }
 
-  // Who wants no motion goes from moment to moment.
+  // A reader who wants no motion steps from moment to moment.
   function stop() {
     clearInterval(playing);
     playing = null;
-    play.textContent = still.matches ? "Next moment" : "Play";
+    play.textContent = noMotion.matches ? "Next moment" : "Play";
     said.removeAttribute("aria-live");
   }
 }
 
-// One system: its choice, the source with what was looked at, and the heat map.
+// One system: its name to choose, the source with the weights on it, and the heat map.
 function panel(place, data, { choose, point }) {
   const part = (name) => place.querySelector(`[data-${name}]`);
   const [select, source, cell, heat] = ["name", "source", "cell", "heat"].map(part);
@@ -183,7 +183,7 @@ function panel(place, data, { choose, point }) {
 
   let sentence, weights, rows, columns;
   let [row, moment] = [0, 0];
-  let pointed = null; // [row, column] under the pointer, or that the arrow keys went to
+  let pointed = null; // [row, column] under the pointer, or where the arrow keys led
 
   const weight = (at, column) => weights.charCodeAt((at * columns + column) * system().moments.length + moment) - ZERO;
   const words = () => [[...sentence.target, END], [...sentence.source, END]];
@@ -214,7 +214,7 @@ function panel(place, data, { choose, point }) {
     fit();
   }
 
-  // Cells as large as the width allows, but never too small for a word beside them: then the map scrolls.
+  // Cells as large as the width allows; where they would be too small for a word beside them, the map scrolls.
   function fit() {
     if (!columns) return;
     const room = heat.clientWidth - left.offsetWidth - 2;
@@ -359,7 +359,7 @@ function size(rectangle, x, y, width, height) {
   return rectangle;
 }
 
-// The share of training behind each moment.
+// The share of the training that was done at each moment.
 function progress(moments) {
   return moments.map(([epoch]) => epoch / (moments.at(-1)[0] || 1));
 }

@@ -1,4 +1,4 @@
-// A click on a heading sorts by its column, numbers from the largest; another click turns it round. Empty cells stay last.
+// A click on a heading sorts by its column, numbers from the largest; another click reverses it. Empty cells stay last.
 function sortBy(table, column, ascending) {
   const value = (row) => {
     const cell = row.cells[column];

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, until the reader chooses. `theme` events on the document tell of a change.
+// Light or dark: as in the system's settings, until the reader chooses. A change sends a `theme` event to the document.
 const root = document.documentElement;
 
 {

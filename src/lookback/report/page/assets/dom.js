@@ -1,4 +1,4 @@
-// An element with attributes and children; a text becomes a text node, so that no text of a corpus is ever markup.
+// An element with attributes and children. A text becomes a text node, so that no text of a corpus becomes markup.
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -12,7 +12,7 @@ function option(value, text) {
   return element("option", { value }, text);
 }
 
-// Calls `start` once, as soon as `target` is nearly on the screen: what nobody scrolls to costs nothing.
+// Calls `start` once, as soon as `target` is nearly on the screen: parts that nobody scrolls to take no time.
 function whenNear(target, start) {
   const observer = new IntersectionObserver(
     (entries) => {

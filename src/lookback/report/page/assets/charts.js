@@ -1,5 +1,5 @@
-// The charts: the same Vega-Lite specifications that are saved as files, dressed for the page, in the variant that the
-// reader chose. Colours are the page's own, by name, so that a change of theme redraws nothing.
+// The charts: the Vega-Lite specifications that are saved as files, in the page's style and in the variant that the
+// reader chose. Colours are names of the page's own colours, so that a change of theme needs no new drawing.
 const colors = payload("colors");
 const NARROW = 560;
 const NO_COLORS = new Set(["data", "datasets", "values", "domain", "title", "labelExpr", "description"]);
@@ -25,8 +25,8 @@ function narrowed(node) {
   );
 }
 
-// `spec` without its title, `width` pixels wide.
-async function dressed(spec, width) {
+// `spec` in the page's style: without its title, `width` pixels wide.
+async function inPageStyle(spec, width) {
   const { title, ...rest } = recolored(spec, await colors);
   const narrow = width < NARROW;
   const config = { ...rest.config, background: "transparent", font: getComputedStyle(document.body).fontFamily };
@@ -46,7 +46,7 @@ async function dressed(spec, width) {
 }
 
 function embed(element, spec, renderer = "svg") {
-  // `ast`: expressions are interpreted, since the page's policy forbids code made from text
+  // `ast`: Vega interprets expressions, since the page's policy forbids code that is made from text
   return vegaEmbed(element, spec, {
     ast: true,
     actions: false,
@@ -84,14 +84,14 @@ function tabulate(table, variant) {
   );
 }
 
-// Where a choice stands: what a select has, the checked one of its segments, or the option that its slider is at.
+// The key of the chosen option: of a select, of segments, or of a slider.
 function chosenOf(choice) {
   if (choice.dataset.options) return JSON.parse(choice.dataset.options)[Number(choice.value)][0];
   return choice.value ?? choice.querySelector("input:checked").value;
 }
 
-// A slider says where it stands, beside it and to those who do not see it.
-function say(slider) {
+// Shows the slider's option beside it, and tells it to screen readers.
+function showOption(slider) {
   const [, words] = JSON.parse(slider.dataset.options)[Number(slider.value)];
   slider.setAttribute("aria-valuetext", words);
   slider.nextElementSibling.textContent = words;
@@ -100,7 +100,7 @@ function say(slider) {
 function chart(figure, variants) {
   const plot = figure.querySelector("[data-plot]");
   const choices = [...figure.querySelectorAll("[data-choice]")];
-  let drawn = null; // what is drawn, and how wide
+  let drawn = null; // variant and width of what is drawn
   let result = null;
 
   // a chart with nothing to choose has one variant
@@ -115,15 +115,15 @@ function chart(figure, variants) {
     drawn = `${key} ${width}`;
     const variant = variants[key];
     const target = document.createElement("div");
-    const next = await embed(target, await dressed(variant.spec, width));
-    if (drawn !== `${key} ${width}`) return next.view.finalize(); // the reader went on
+    const next = await embed(target, await inPageStyle(variant.spec, width));
+    if (drawn !== `${key} ${width}`) return next.view.finalize(); // the reader chose another one meanwhile
     result?.view.finalize();
     result = next;
     plot.replaceChildren(target);
     const svg = plot.querySelector("svg");
     svg.removeAttribute("width");
     svg.removeAttribute("height");
-    svg.setAttribute("aria-hidden", "true"); // the plot has the name, and the table the numbers
+    svg.setAttribute("aria-hidden", "true"); // screen readers get the plot's label and the table
     plot.setAttribute("aria-label", variant.description);
     plot.style.minHeight = "";
     figure.dataset.drawn = key;
@@ -138,7 +138,7 @@ function chart(figure, variants) {
 
   for (const choice of choices) {
     choice.addEventListener("input", () => {
-      if (choice.dataset.options) say(choice);
+      if (choice.dataset.options) showOption(choice);
       describe();
       draw();
     });
@@ -147,7 +147,7 @@ function chart(figure, variants) {
     const name = () => `${figure.dataset.figure}-${chosen().replaceAll("/", "-")}`;
     button.addEventListener("click", () => save(variants[chosen()], name(), button.dataset.save));
   }
-  // drawn when it comes near, and again when its width changes
+  // drawn when it is nearly on the screen, and again when its width changes
   whenNear(plot, () => new ResizeObserver(() => requestAnimationFrame(draw)).observe(plot));
   addEventListener("beforeprint", draw);
 }

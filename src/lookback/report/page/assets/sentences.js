@@ -1,5 +1,5 @@
 // The sentence browser: what two systems wrote, a page of sentences at a time, with the differences to the reference.
-const PAGE = 5; // a phone is some two screens long for each
+const PAGE = 5; // sentences; on a phone each takes about two screens
 const ORDERS = {
   differ: ["largest difference", (one, other) => Math.abs(one - other)],
   first: ["first system better", (one, other) => one - other],
@@ -97,7 +97,7 @@ function item([id, length, source, reference, outputs, scores, truncated], syste
     return [element("dt", {}, element("bdi", {}, names[system]), " ", score, ...cut), output];
   });
   const about = `Sentence ${count(id)} · ${count(length)} ${length === 1 ? "word" : "words"}`;
-  const gap = systems.length > 1 ? [` · difference ${signed((scores[systems[0]] - scores[systems[1]]) / 10)}`] : [];
+  const gap = systems.length > 1 ? [` · difference ${withSign((scores[systems[0]] - scores[systems[1]]) / 10)}`] : [];
   return element(
     "li",
     {},
@@ -114,7 +114,7 @@ function item([id, length, source, reference, outputs, scores, truncated], syste
   );
 }
 
-// The output as nodes: <ins> around what the reference does not have, <del> around what it has and the output lacks.
+// The output as nodes: <ins> around words that the reference lacks, <del> around words that the output lacks.
 function compared(reference, output, missing) {
   if (!output.trim()) return [element("em", {}, "nothing")];
   const nodes = [];
@@ -135,8 +135,8 @@ function pieces(text) {
   return Array.from(text.matchAll(PIECE), ([, before, word]) => ({ before, text: word }));
 }
 
-// Runs of words that both have (no tag), that only `right` has (ins) or only `left` has (del): a longest common
-// subsequence, so that as few words as can be are marked.
+// Stretches of words that both have (no tag), only `right` has (ins) or only `left` has (del). What both have is a
+// longest common subsequence, so that as few words as possible are marked.
 function differences(left, right) {
   const width = right.length + 1;
   const longest = new Uint16Array((left.length + 1) * width);
@@ -171,6 +171,6 @@ function count(number) {
   return number.toLocaleString("en");
 }
 
-function signed(number) {
+function withSign(number) {
   return (number > 0 ? "+" : number < 0 ? "−" : "±") + Math.abs(number).toFixed(1);
 }

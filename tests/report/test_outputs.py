@@ -1,0 +1,181 @@
+"""Outputs of any systems, plain files: sacrebleu's own numbers, and one clear line for what does not fit."""
+
+import csv
+import gzip
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sacrebleu
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest, Result
+
+import lookback
+from lookback.common.errors import InputError
+from lookback.report.evidence.group import grouped
+from lookback.report.outputs import output_runs
+from lookback.runs import Run, read_predictions, read_results
+
+WORDS = list("abcdefghijklmnopqr.")
+ERRORS = {"bad": 0.5, "good": 0.1, "better": 0.09}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """240 sentences of 1 to 40 words, and three systems that get a share of them wrong; one writes nothing once."""
+    folder, draw = tmp_path_factory.mktemp("outputs"), random.Random(3)
+    references = [" ".join(draw.choices(WORDS, k=draw.randint(1, 40))) for _ in range(240)]
+    (folder / "source.txt").write_text("\n".join(text.upper() for text in references) + "\n")
+    (folder / "reference.txt").write_text("\n".join(references) + "\n")
+    for name, share in ERRORS.items():
+        lines = [
+            " ".join(draw.choice(WORDS) if draw.random() < share else word for word in text.split())
+            for text in references
+        ]
+        if name == "bad":
+            lines[7] = ""
+        data = ("\n".join(lines) + "\n").encode()
+        (folder / f"{name}.txt").write_bytes(data)
+        with gzip.open(folder / f"{name}.gz", "wb") as file:
+            file.write(data)
+    return folder
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().removesuffix("\n").split("\n")
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "none"])
+def test_scores_are_sacrebleus(files: Path, tmp_path: Path, tokenize: str) -> None:
+    systems = {name: files / f"{name}.txt" for name in ERRORS}
+    runs = output_runs(systems, files / "source.txt", files / "reference.txt", tmp_path, tokenize)
+    references = [lines(files / "reference.txt")]
+    assert [run.attention for run in runs] == list(ERRORS)
+    for run, path in zip(runs, systems.values(), strict=True):
+        hypotheses = lines(path)
+        assert run.results is not None
+        assert run.seed is None
+        assert run.results["bleu"] == pytest.approx(
+            sacrebleu.corpus_bleu(hypotheses, references, tokenize=tokenize).score, abs=1e-9
+        )
+        assert run.results["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, references).score, abs=1e-9)
+        assert run.results["ter"] == pytest.approx(sacrebleu.corpus_ter(hypotheses, references).score, abs=1e-9)
+        for bucket in run.results["by_length"]:
+            chosen = [
+                i
+                for i, text in enumerate(lines(files / "source.txt"))
+                if bucket["lo"] <= len(text.split()) <= (bucket["hi"] or 10**9)
+            ]
+            assert bucket["n"] == len(chosen)
+            if chosen:
+                expected = sacrebleu.corpus_bleu(
+                    [hypotheses[i] for i in chosen], [[references[0][i] for i in chosen]], tokenize=tokenize
+                ).score
+                assert bucket["bleu"] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def compared(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("compared")
+    systems = {name: files / f"{name}.gz" for name in ERRORS}
+    paths = lookback.compare(systems, files / "source.txt", files / "reference.txt", out, baseline="good")
+    assert out / "report.html" in paths
+    return out
+
+
+def theirs(files: Path, test: str) -> list[Result]:
+    """What sacrebleu's own paired test says of good, bad and better."""
+    named = [(name, lines(files / f"{name}.txt")) for name in ("good", "bad", "better")]
+    metrics = {"BLEU": BLEU(references=[lines(files / "reference.txt")])}
+    return PairedTest(named, metrics, references=None, test_type=test, n_samples=2000)()[1]["BLEU"]
+
+
+def test_p_is_that_of_sacrebleus_paired_ar(files: Path, compared: Path) -> None:
+    """Two Monte-Carlo answers to one question, of 1,000 and 2,000 draws: up to four of their standard errors."""
+    with (compared / "differences.csv").open(newline="") as file:
+        whole = {row["arm"]: row for row in csv.DictReader(file) if row["words"] == "all"}
+    good, *others = theirs(files, "ar")
+    for name, other in zip(("bad", "better"), others, strict=True):
+        p = other.p_value
+        assert p is not None
+        assert float(whole[name]["difference"]) == pytest.approx(other.score - good.score, abs=1e-6)
+        error = 4 * np.sqrt(max(p, 0.002) * (1 - p) * (1 / 1000 + 1 / 2000))
+        assert float(whole[name]["p"]) == pytest.approx(p, abs=error)
+
+
+def test_intervals_are_as_wide_as_those_of_sacrebleus_paired_bs(files: Path, compared: Path) -> None:
+    with (compared / "attentions.csv").open(newline="") as file:
+        arms = {row["arm"]: row for row in csv.DictReader(file)}
+    for name, score in zip(("good", "bad", "better"), theirs(files, "bs"), strict=True):
+        low, high = float(arms[name]["bleu low"]), float(arms[name]["bleu high"])
+        assert (high - low) / 2 == pytest.approx(score.ci, rel=0.15)
+        assert (high + low) / 2 == pytest.approx(score.mean, abs=0.5)
+
+
+def test_the_first_system_is_the_baseline(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    systems = {name: files / f"{name}.txt" for name in ("bad", "good")}
+    lookback.compare(systems, files / "source.txt", files / "reference.txt", tmp_path)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "BLEU more than bad, paired" in said
+    assert "good scores" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("good.txt", "one\ntwo\n"), r"systems\.good=.*good\.txt: 2 lines, expected 240, as in .*source\.txt"),
+        (("reference.txt", "one\n"), r"reference=.*reference\.txt: 1 lines, expected 240"),
+        (("source.txt", None), r"source\.txt"),
+        (("good.txt", ""), r"good\.txt.*(no lines|empty)"),
+    ],
+)
+def test_files_that_do_not_fit_are_one_clear_line(
+    files: Path, tmp_path: Path, change: tuple[str, str | None], said: str
+) -> None:
+    for path in files.glob("*.txt"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    name, text = change
+    if text is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_text(text)
+    systems = {name: tmp_path / f"{name}.txt" for name in ERRORS}
+    with pytest.raises(InputError, match=said) as caught:
+        output_runs(systems, tmp_path / "source.txt", tmp_path / "reference.txt", tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["source", "reference"])
+def test_an_empty_line_is_named_with_its_place(files: Path, tmp_path: Path, name: str) -> None:
+    changed = tmp_path / f"{name}.txt"
+    texts = lines(files / f"{name}.txt")
+    texts[4] = "  "
+    changed.write_text("\n".join(texts) + "\n")
+    given = {"source": files / "source.txt", "reference": files / "reference.txt", name: changed}
+    with pytest.raises(InputError, match=rf"{name}: .*{name}\.txt:5: an empty line; expected a sentence"):
+        output_runs({"good": files / "good.txt"}, **given, out=tmp_path)
+
+
+def test_no_system_is_refused(files: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"systems=\{\}: expected a name and a file"):
+        output_runs({}, files / "source.txt", files / "reference.txt", tmp_path)
+
+
+def test_a_run_and_its_own_output_stand_in_one_table(finished: Path, tmp_path: Path) -> None:
+    record = read_results(finished / "test" / "results.json")
+    run = Run(finished, "bahdanau", 1, "finished", None, record, {})
+    predictions = read_predictions(finished / "test" / "predictions.jsonl")
+    for name in ("source", "reference", "hypothesis"):
+        texts = [getattr(prediction, name) for prediction in predictions]
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    files = [tmp_path / f"{name}.txt" for name in ("source", "reference")]
+    (same,) = output_runs({"same": tmp_path / "hypothesis.txt"}, *files, tmp_path / "out", "none")
+    assert same.results is not None
+    for record_ in (same.results, record):
+        for bucket in record_["by_length"]:
+            bucket["truncated"] = 0  # a plain file does not say which of its sentences were cut off
+    for key in ("data_fingerprint", "signature", "bleu", "chrf", "ter", "by_length"):
+        assert same.results[key] == record[key]  # type: ignore[literal-required]
+    assert len(grouped([run, same], tmp_path, None)) == 1
