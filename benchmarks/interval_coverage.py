@@ -32,6 +32,7 @@ from machine import keep, show
 from numpy.typing import NDArray
 
 from lookback.evaluation import ENOUGH, LEVEL, Resamples, bleu, holm, measure_of
+from lookback.evaluation.statistics.significance import randomisation
 from lookback.runs import Segments
 
 ARMS, SENTENCES, LONGEST, ORDERS = 3, 480, 60, 4
@@ -182,7 +183,8 @@ def _before(drawn: Resamples, arms: Sequence[Sequence[int]], truth: float, count
     contrasts = [list(zip(arm, arms[0], strict=True)) for arm in arms[1:]]
     starred = False
     for part in (drawn._whole, *drawn._buckets):
-        scores, p_values = part.scores(measure_of("bleu")), part.randomisation(contrasts, measure_of("bleu"), resamples)
+        measure = measure_of("bleu")
+        scores, p_values = part.scores(measure), randomisation(part, contrasts, measure, resamples)
         covered = [low <= 0 <= high for low, high in _percentiles(scores, weights, arms[1:], arms[0])]
         if part is drawn._whole:
             counts.difference += covered

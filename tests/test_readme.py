@@ -13,6 +13,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
+from lookback.commands.launch import COMMANDS
 from support.running import CONF, PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, choices
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -25,18 +26,23 @@ SNIPPETS = [
 
 
 def commands() -> list[str]:
-    """Every `python SCRIPT.py …` line of the README's shell blocks, continued lines joined."""
+    """Every `python SCRIPT.py …` and `lookback NAME …` line of the README's shell blocks, continued lines joined."""
     blocks = re.findall(r"^```bash\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     parts = (part.strip() for line in lines for part in line.split("&&"))
-    return list(dict.fromkeys(part for part in parts if re.match(r"python \w+\.py\b", part)))
+    return list(dict.fromkeys(part for part in parts if re.match(r"python \w+\.py\b|lookback \w+ ", part)))
+
+
+def name_of(command: str) -> str:
+    """`train` of `python train.py …`, `align` of `lookback align …`."""
+    return command.split()[1].removesuffix(".py")
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """The scripts and configs in a directory of their own, with the README's example files where it says they go."""
     shutil.copytree(CONF, tmp_path / "conf")
-    for script in ("train", "evaluate", "translate", "align", "compare", "dashboard"):
+    for script in ("train", "evaluate", "translate", "compare"):
         shutil.copy(PROJECT / f"{script}.py", tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -46,7 +52,7 @@ def checkout(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("command", commands())
 def test_a_command_composes(command: str, checkout: Path) -> None:
     line = re.sub(r"[<>].*|--cfg \w+|-m |--help|resume=\S+", "", command)
-    _, script, *overrides = shlex.split(line)
+    _, _, *overrides = shlex.split(line)
     parsed = OverridesParser.create().parse_overrides(overrides)
     values = [
         [f"{each.get_key_element()}={value}" for value in each.sweep_string_iterator()]
@@ -56,12 +62,11 @@ def test_a_command_composes(command: str, checkout: Path) -> None:
     ]
     with initialize_config_dir(str(checkout / "conf"), version_base="1.3"):
         for job in itertools.product(*values):
-            assert compose(script.removesuffix(".py"), list(job), return_hydra_config=True)
+            assert compose(name_of(command), list(job), return_hydra_config=True)
 
 
 def test_the_readme_has_every_command() -> None:
-    scripts = {"train.py", "evaluate.py", "translate.py", "align.py", "compare.py", "dashboard.py"}
-    assert {command.split()[1] for command in commands()} == scripts
+    assert {name_of(command) for command in commands()} == set(COMMANDS)
 
 
 def test_its_attention_is_one_class_and_one_file(checkout: Path) -> None:
@@ -76,8 +81,9 @@ def test_its_attention_is_one_class_and_one_file(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("text", SNIPPETS, ids=lambda text: text.splitlines()[0])
-def test_its_python_runs(text: str) -> None:
-    exec(compile(text, "README.md", "exec"), {})
+def test_its_python_runs(text: str, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(text.replace('"DIR"', f'r"{finished}"'), "README.md", "exec"), {})
 
 
 def test_its_table_of_groups_is_complete() -> None:

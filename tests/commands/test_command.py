@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import hydra
@@ -11,7 +12,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from lookback.commands.launch import explain, plain_errors, resumed
+from lookback.commands.launch import COMMANDS, explain, plain_errors, resumed
 from lookback.common.errors import InputError
 from support.running import CONF
 
@@ -138,3 +139,46 @@ def test_no_first_batch_waits_for_what_draws_charts() -> None:
     )
     assert "torch" in loaded
     assert not {"lookback.report", "altair", "jinja2", "vl_convert", "wandb"} & loaded
+
+
+def test_the_program_lists_its_commands_and_names_the_nearest(capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    from lookback import __version__
+    from lookback.commands.main import main
+
+    for typed in (["lookback"], ["lookback", "--help"]):
+        monkeypatch.setattr("sys.argv", typed)
+        main()
+        said = capsys.readouterr().out
+        assert [line.split()[0] for line in said.splitlines()[2:]] == [*COMMANDS]
+    monkeypatch.setattr("sys.argv", ["lookback", "--version"])
+    main()
+    assert capsys.readouterr().out == f"{__version__}\n"
+    monkeypatch.setattr("sys.argv", ["lookback", "trian"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    expected = "error: lookback trian: no such command; expected one of align, compare"
+    assert capsys.readouterr().err.startswith(expected)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_its_config_and_its_function(name: str) -> None:
+    module, function, _ = COMMANDS[name]
+    assert (CONF / f"{name}.yaml").is_file()
+    assert callable(getattr(import_module(module), function))
+    script = CONF.parent / f"{name}.py"
+    if script.exists():
+        assert f'launch("{name}")' in script.read_text()
+
+
+def test_a_config_beside_the_command_comes_before_the_packages(tmp_path: Path) -> None:
+    """A user's own arm: a file in a folder of theirs, found by name; what they do not have comes from the package."""
+    own = tmp_path / "conf" / "attention"
+    own.mkdir(parents=True)
+    (own / "mine.yaml").write_text("# @package _global_\nattention:\n  _target_: lookback.nn.DotAttention\nseed: 7\n")
+    command = [sys.executable, "-m", "lookback", "train", "attention=mine", "decoder.query=current", "--cfg", "job"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    config = OmegaConf.create(done.stdout)
+    assert config.attention == {"_target_": "lookback.nn.DotAttention"}
+    assert config.seed == 7
+    assert config.encoder.cell == "gru"

@@ -10,7 +10,7 @@ import pytest
 from lookback.commands.translate import as_available
 from lookback.common.errors import InputError
 from lookback.search import force
-from support.running import Trained, run, translated
+from support.running import Trained, run, translate_file, translated
 
 LINES = ["the man sees the dog .", "", "he sleeps .", "   ", "a zebra quacks", "the dog .\u2028he\x0c sleeps ."]
 
@@ -153,3 +153,24 @@ def test_an_error_comes_after_the_lines_before_it() -> None:
 def test_a_batch_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="batch_size=0"):
         next(as_available([], 0))
+
+
+def test_words_that_the_model_has_never_seen_are_named_once_and_counted(
+    finished: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    translate_file(finished, source)
+    once = capsys.readouterr()
+    assert once.err.splitlines() == [
+        "warning: 1 of 6 words of line 1 are unknown to this model: sees; what is written for such a line may have "
+        "little to do with it",
+        "warning: 3 unknown words in 2 lines",
+    ]
+    more = tmp_path / "more.txt"
+    more.write_text(source.read_text(encoding="utf-8") + "quacks .\nhe sleeps .\n", encoding="utf-8")
+    translate_file(finished, more)
+    twice = capsys.readouterr()
+    assert twice.err.splitlines() == [once.err.splitlines()[0], "warning: 4 unknown words in 3 lines"]
+    translate_file(finished, more, "warnings=false")
+    off = capsys.readouterr()
+    assert (off.out, off.err) == (twice.out, "")

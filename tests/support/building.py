@@ -8,11 +8,29 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from lookback.data import Corpus, HubCorpus, TextCorpus, TranslationData, WordTokenization
+from lookback.data import (
+    Corpus,
+    DirectoryCorpus,
+    HubCorpus,
+    RecordsCorpus,
+    TextCorpus,
+    TranslationData,
+    WordTokenization,
+)
 
 SPLITS = ("train", "validation", "test")
 GOOD = {split: [(f"{split} source {i}", f"{split} target {i}") for i in range(3)] for split in SPLITS}
 TEXT_EXPECTED = "expected a UTF-8 text file, plain or .gz, one sentence a line"
+FIELDS: dict[str, Any] = {
+    **{split: {"split": split} for split in SPLITS},
+    "source_language": None,
+    "target_language": None,
+    "source_field": "source",
+    "target_field": "target",
+    "train_max_length": 60,
+    "max_length_ratio": None,
+    "bleu_tokenize": "none",
+}
 ENDINGS = {"json": "jsonl", "csv": "csv", "parquet": "parquet"}
 
 
@@ -51,7 +69,7 @@ def records(
 ) -> Any:
     """A corpus of files of records, good but for what one split has in place of its own."""
 
-    def build(folder: Path) -> HubCorpus:
+    def build(folder: Path) -> RecordsCorpus:
         ending = ENDINGS[kind]
         for split, pairs in GOOD.items():
             good = [{"source": source, "target": target} for source, target in pairs]
@@ -66,51 +84,41 @@ def records(
             if split == name and content:
                 path.write_bytes(content)
         files = {split: f"{folder}/{split}.{ending}" for split in SPLITS}
-        return hub_corpus(kind, files=files, **settings)
+        return RecordsCorpus(path=kind, files=files, **(FIELDS | settings))
 
     return build
 
 
-def renamed(ending: str, kind: str) -> Callable[[Path], HubCorpus]:
+def renamed(ending: str, kind: str) -> Callable[[Path], RecordsCorpus]:
     """Good files of records whose names end in another way."""
 
-    def build(folder: Path) -> HubCorpus:
+    def build(folder: Path) -> RecordsCorpus:
         records(kind=kind)(folder)
         files = {split: f"{folder}/{split}.{ending}" for split in SPLITS}
         for split, path in files.items():
             (folder / f"{split}.{ENDINGS[kind]}").rename(path)
-        return hub_corpus(kind, files=files)
+        return RecordsCorpus(path=kind, files=files, **FIELDS)
 
     return build
 
 
-def directory(**settings: Any) -> Callable[[Path], HubCorpus]:
+def directory(**settings: Any) -> Callable[[Path], DirectoryCorpus]:
     """A directory in the layout of the Hub."""
 
-    def build(folder: Path) -> HubCorpus:
+    def build(folder: Path) -> DirectoryCorpus:
         records()(folder)
-        return hub_corpus(str(folder), **settings)
+        return DirectoryCorpus(path=str(folder), **(FIELDS | settings))
 
     return build
 
 
-def no_data(folder: Path) -> HubCorpus:
+def no_data(folder: Path) -> DirectoryCorpus:
     (folder / "README.md").write_text("Nothing here.")
-    return hub_corpus(str(folder))
+    return DirectoryCorpus(path=str(folder), **FIELDS)
 
 
-def hub_corpus(path: str, **settings: Any) -> HubCorpus:
-    given: dict[str, Any] = {
-        **{split: {"split": split} for split in SPLITS},
-        "source_language": None,
-        "target_language": None,
-        "source_field": "source",
-        "target_field": "target",
-        "train_max_length": 60,
-        "max_length_ratio": None,
-        "bleu_tokenize": "none",
-    }
-    return HubCorpus(path, **(given | settings))
+def hub(path: str) -> HubCorpus:
+    return HubCorpus(path=path, **FIELDS)
 
 
 def aligned(gold: str, **settings: Any) -> Callable[[Path], TextCorpus]:

@@ -24,7 +24,7 @@ from typing import Any
 TESTS = Path(__file__).parents[1]
 
 _ASKED = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree")
-_LEFT_OUT = re.compile(r"^\.([0-9a-f]{32})-\w+$|^\.(.+)\.\d+$")
+_LEFT_OUT = re.compile(r"^\.([0-9a-f]{32})-\w+$|^\.(.+)\.\d+(?:\.tmp)?$")
 """A folder or a file that is being made has a name of its own each time: what it will be called is in the groups."""
 
 _HASH = re.compile(r"\b[0-9a-f]{32}\b")
@@ -109,7 +109,8 @@ class Server:
 def server(action: str, imports: str = "") -> Iterator[Server]:
     """A child that does `action`, Python code, in each of its forks; `imports` are done once."""
     paths = [str(TESTS), str(TESTS / "data")]
-    code = f"import sys; sys.path[:0] = {paths!r}; from support import moments\n{imports}\nmoments.served(lambda: {action})"
+    start = f"import sys; sys.path[:0] = {paths!r}; from support import moments"
+    code = f"{start}\n{imports}\nmoments.served(lambda: {action})"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as process:
         try:

@@ -79,22 +79,26 @@ def run(directory: Path | str, *overrides: str, tiny_data: bool = True, drawn: b
         return train(compose(directory, *overrides, tiny_data=tiny_data), directory)
 
 
-def translated(capsys: pytest.CaptureFixture[str], directory: Path, source: Path, *overrides: str) -> list[str]:
-    """The lines that `python translate.py run=DIRECTORY input=SOURCE OVERRIDES` prints."""
+def translate_file(directory: Path, source: Path, *overrides: str) -> None:
+    """What `python translate.py run=DIRECTORY input=SOURCE OVERRIDES` does."""
     from lookback.commands.translate import translate
 
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        options = [f"run='{directory}'", f"input='{source}'", *overrides]
-        config = hydra.compose("translate", options)
-    capsys.readouterr()
+        config = hydra.compose("translate", [f"run='{directory}'", f"input='{source}'", *overrides])
     translate(config)
+
+
+def translated(capsys: pytest.CaptureFixture[str], directory: Path, source: Path, *overrides: str) -> list[str]:
+    """The lines that it prints."""
+    capsys.readouterr()
+    translate_file(directory, source, *overrides)
     text = capsys.readouterr().out
     assert text.endswith("\n")
     return text.removesuffix("\n").split("\n")
 
 
 class Interrupt(Callback):
-    """Ctrl+C at the beginning of an update: `+callbacks.interrupt={_target_: running.Interrupt, update: 4}`."""
+    """Ctrl+C at the beginning of an update: `+callbacks.interrupt={_target_: support.running.Interrupt, update: 4}`."""
 
     def __init__(self, update: int) -> None:
         self.update = update
@@ -147,7 +151,8 @@ class Ticks(Callback):
 
 def ticks(**seconds: float) -> str:
     """An override: `Ticks` among the callbacks."""
-    return f"+callbacks.ticks={{_target_: running.Ticks, {', '.join(f'{at}: {each}' for at, each in seconds.items())}}}"
+    arguments = ", ".join(f"{at}: {each}" for at, each in seconds.items())
+    return f"+callbacks.ticks={{_target_: support.running.Ticks, {arguments}}}"
 
 
 def choices(group: str) -> list[str]:
@@ -167,7 +172,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of what a training costs and of the lines it says: `ticks` alone lets it go on."""
     monkeypatch.setattr(Ticks, "clock", Clock())
     for module in ("cost", "progress"):
-        monkeypatch.setattr(f"lookback.training.{module}.time", Ticks.clock)
+        monkeypatch.setattr(f"lookback.training.callbacks.{module}.time", Ticks.clock)
     return Ticks.clock
 
 

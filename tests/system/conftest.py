@@ -46,8 +46,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
-def arguments(script: str, overrides: Sequence[str]) -> list[str]:
-    return [sys.executable, str(PROJECT / f"{script}.py"), *overrides]
+def arguments(name: str, overrides: Sequence[str]) -> list[str]:
+    """A script at the top of the project, or a command that the program alone has."""
+    script = PROJECT / f"{name}.py"
+    return [sys.executable, *([str(script)] if script.exists() else ["-m", "lookback", name]), *overrides]
 
 
 @pytest.fixture

@@ -107,7 +107,9 @@ def test_translate_keeps_lines_in_a_pipe(command: Command, trained: Path) -> Non
     assert len(lines) == 4
     assert lines[0]
     assert (lines[1], lines[3]) == ("", "")
-    assert done.err == ""
+    assert done.err.startswith("warning: 1 of 6 words of line 1 are unknown to this model: ")
+    assert done.err.count("\n") == 1
+    assert command("translate", f"run='{trained}'", "warnings=false", stdin=LINES).err == ""
     nothing = command("translate", f"run='{trained}'", stdin="")
     assert (nothing.status, nothing.out, nothing.err) == (0, "", "")
 
@@ -170,7 +172,7 @@ def test_a_killed_run_goes_on_with_resume(command: Command, tmp_path: Path, gram
     whole = command("train", *options, "hydra.run.dir=whole")
     assert whole.status == 0, whole.err
     tests = os.pathsep.join(filter(None, [str(PROJECT / "tests"), os.environ.get("PYTHONPATH")]))
-    stop = "+callbacks.interrupt={_target_: running.Interrupt, update: 5}"
+    stop = "+callbacks.interrupt={_target_: support.running.Interrupt, update: 5}"
     stopped = command("train", *options, stop, "hydra.run.dir=parts", PYTHONPATH=tests)
     assert stopped.status == 1
     assert stopped.err.splitlines()[-1] == "interrupted"

@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader
 
 from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.data import Batch, WordTokenization
+from lookback.search.forced import score
 from lookback.training.build import build_module
 from lookback.training.module import TranslationModule
 from support.running import compose
@@ -41,7 +42,7 @@ def plain_loss(module: TranslationModule, batch: Batch, normalize: str) -> Tenso
     sums, tokens = [], 0
     for source, length, target in zip(batch.source, batch.source_length, batch.target, strict=True):
         real = int((target != PAD).sum())
-        scores, _ = module.model.score(source[None, :length], length[None], target[None, :real])
+        scores, _ = score(module.model, source[None, :length], length[None], target[None, :real])
         sums.append(-scores.sum())
         tokens += real - 1
     return torch.stack(sums).sum() / (tokens if normalize == "tokens" else len(sums))

@@ -17,6 +17,7 @@ from lookback.nn import TokenLoss
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.search import GreedySearch
+from lookback.search.forced import score
 from lookback.training.build import build_data, build_module
 from lookback.training.module import TranslationModule
 from support.running import Trained
@@ -44,7 +45,7 @@ def perplexity(module: TranslationModule, batches: object) -> float:
     nll, tokens = 0.0, 0
     with torch.no_grad():
         for batch in batches:
-            scores, _ = module.model.score(batch.source, batch.source_length, batch.target)
+            scores, _ = score(module.model, batch.source, batch.source_length, batch.target)
             nll -= float(scores.double().sum())
             tokens += int((batch.outputs != PAD).sum())
     return math.exp(nll / tokens)

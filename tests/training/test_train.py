@@ -94,7 +94,7 @@ def test_a_checkpoint_is_tensors_and_plain_containers(finished: Path, grammar_ca
 def test_a_run_that_validates_every_other_epoch(tmp_path: Path, grammar_cache: str) -> None:
     run(tmp_path, grammar_cache, "trainer.max_epochs=3", "trainer.check_val_every_n_epoch=2")
     assert len(validations(tmp_path, "validation/bleu")) == 1
-    assert RunDirectory(tmp_path).checkpoint(RunDirectory(tmp_path).last)["epoch"] == 2
+    assert read_checkpoint(RunDirectory(tmp_path).last)["epoch"] == 2
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_best_is_the_best_of_what_is_monitored(
     assert len(values) == 6
     best = values.index(min(values) if mode == "min" else max(values))
     assert RunDirectory(tmp_path).checkpoint()["epoch"] == best
-    assert RunDirectory(tmp_path).checkpoint(RunDirectory(tmp_path).last)["epoch"] == 5
+    assert read_checkpoint(RunDirectory(tmp_path).last)["epoch"] == 5
     assert best < 5
 
 
@@ -196,7 +196,7 @@ def test_a_plateau_is_looked_at_once_a_validation(
     still = ("optimizer=sgd", "optimizer.lr=1.0", "trainer.gradient_clip_val=1e-12")
     plateau = ("scheduler=plateau", "scheduler.patience=0", "scheduler.monitor=validation/bleu", "scheduler.mode=max")
     run(tmp_path, grammar_cache, *still, *plateau, "trainer.max_epochs=4", *validated)
-    (state,) = RunDirectory(tmp_path).checkpoint(RunDirectory(tmp_path).last)["optimizer_states"]
+    (state,) = read_checkpoint(RunDirectory(tmp_path).last)["optimizer_states"]
     assert state["param_groups"][0]["lr"] == 0.5 ** (validations - 1)
 
 
@@ -223,7 +223,7 @@ def test_a_point_of_the_training_curve_is_the_mean_of_a_token_since_the_last_poi
     some = (*options, "trainer.log_every_n_steps=2", "callbacks.last.minutes=0")
     run(tmp_path / "some", *some)
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "parts", *some, "+callbacks.interrupt={_target_: running.Interrupt, update: 1}")
+        run(tmp_path / "parts", *some, "+callbacks.interrupt={_target_: support.running.Interrupt, update: 1}")
     run(tmp_path / "parts", *some)
 
     each = {int(row["step"]): row for row in metrics(tmp_path / "each") if row["train/loss"]}
@@ -301,7 +301,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
         f"scheduler={scheduler}",
     )
     whole = run(tmp_path / "whole", *options)
-    stop = f"+callbacks.interrupt={{_target_: running.Interrupt, update: {update}}}"
+    stop = f"+callbacks.interrupt={{_target_: support.running.Interrupt, update: {update}}}"
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "parts", *options, stop)
     assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "interrupted"
@@ -347,8 +347,8 @@ def test_a_run_goes_on_from_any_update(
     stopped = tmp_path / "stopped"
     for update in (updates // 3, updates - 1):
         with pytest.raises(KeyboardInterrupt):
-            run(stopped, *always, f"+callbacks.interrupt={{_target_: running.Interrupt, update: {update}}}")
-        held = RunDirectory(stopped).checkpoint(RunDirectory(stopped).last)["global_step"]
+            run(stopped, *always, f"+callbacks.interrupt={{_target_: support.running.Interrupt, update: {update}}}")
+        held = read_checkpoint(RunDirectory(stopped).last)["global_step"]
         assert update - held <= 1
     assert numbers(run(stopped, *always)) == numbers(whole)
     assert timeless(stopped) == timeless(tmp_path / "whole")
@@ -431,7 +431,7 @@ def test_a_run_that_max_steps_ends_inside_an_epoch_is_validated_there(tmp_path: 
     assert [row["step"] for row in metrics(tmp_path) if row["validation/bleu"]] == ["2", "3"]
     found = RunDirectory(tmp_path)
     assert read_checkpoint(found.last)["global_step"] == 4
-    assert found.checkpoint(found.best)["global_step"] in (3, 4)
+    assert found.checkpoint()["global_step"] in (3, 4)
 
 
 def test_a_run_that_max_steps_ended_goes_on_in_its_epoch(tmp_path: Path, grammar_cache: str) -> None:
@@ -439,10 +439,7 @@ def test_a_run_that_max_steps_ended_goes_on_in_its_epoch(tmp_path: Path, grammar
     run(tmp_path / "whole", *options, "trainer.max_steps=8")
     run(tmp_path / "parts", *options, "trainer.max_steps=5")
     run(tmp_path / "parts", *options, "trainer.max_steps=8")
-    weights = [
-        RunDirectory(tmp_path / name).checkpoint(RunDirectory(tmp_path / name).last)["state_dict"]
-        for name in ("whole", "parts")
-    ]
+    weights = [read_checkpoint(RunDirectory(tmp_path / name).last)["state_dict"] for name in ("whole", "parts")]
     assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
 
 

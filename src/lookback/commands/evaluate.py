@@ -9,14 +9,14 @@ from omegaconf import DictConfig, OmegaConf
 from lookback.common.configs import build
 from lookback.common.errors import InputError, settings
 from lookback.data import TextCorpus
-from lookback.runs import COST, TRAINING_DATA, read_results
+from lookback.runs import COST, TRAINING_DATA, Results, read_results
 from lookback.training.build import build_data, build_module
 from lookback.training.quiet import quiet
 from lookback.training.test import print_results, test
 from lookback.translation.translator import Translator
 
 
-def evaluate(config: DictConfig) -> dict[str, Any]:
+def evaluate(config: DictConfig) -> Results:
     """Test ``config.run``; what results.json holds. It has a directory of its own: the run's test/ stays as it is."""
     quiet()
     trained = Translator.load(config.run, device="cpu", unknown_words=config.unknown_words)

@@ -1,15 +1,20 @@
-"""How the scripts start, and how they fail: one clear line for what the user can mend, a traceback for what we must."""
+"""How commands start, and how they fail: one clear line for what the user can mend, a traceback for what we must."""
 
 import copyreg
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
 
+import hydra
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import DictConfig
 
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
@@ -19,25 +24,70 @@ from lookback.common.errors import InputError
 copyreg.pickle(ConfigStore, lambda store: (ConfigStore.instance, ()))
 
 
-def launch(main: Callable[[], Any]) -> None:
-    """Run a Hydra main as ``plain_errors`` says. What it prints is UTF-8, on any machine."""
+COMMANDS = {
+    "train": (
+        "lookback.commands.train",
+        "run_job",
+        "Train and test a translator, or many: train -m attention=none,dot",
+    ),
+    "evaluate": ("lookback.commands.evaluate", "evaluate", "Score a trained run: evaluate run=DIR"),
+    "translate": ("lookback.commands.translate", "translate", "Translate lines: translate run=DIR < input.txt"),
+    "align": ("lookback.commands.align", "align", "Align words: align run=DIR source=FILE target=FILE"),
+    "compare": ("lookback.commands.compare", "compare_runs", "One report over runs: compare runs='[DIR, DIR]'"),
+    "dashboard": ("lookback.tracking.dashboard", "dashboard", "The W&B project's workspace: dashboard project=NAME"),
+}
+"""By name: the module and the function that take the command's config, and what it does"""
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def launch(name: str) -> None:
+    """Run a command with what was typed behind it, as ``plain_errors`` says. What it prints is UTF-8 on any machine."""
     # Hydra then raises instead of printing its own version of an error
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
+    Plugins.instance().register(OwnConfigs)
     with plain_errors():
         directory = resumed_directory(sys.argv[1:])
         sys.argv[1:] = resumed(sys.argv[1:])
         with unchanged_if_refused(directory):
-            main()
+            hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(_task(name))()
+
+
+def _task(name: str) -> Callable[[DictConfig], None]:
+    module, function, _ = COMMANDS[name]
+
+    def task(config: DictConfig) -> None:
+        # imported here: `--help` needs neither torch nor anything else of it
+        with plain_errors():
+            getattr(import_module(module), function)(config)
+
+    task.__module__ = f"lookback.commands.{name}"  # after which Hydra names the job, and its log
+    return task
+
+
+def config_directory() -> Path:
+    """The config groups: inside an installed package, at the top of a working copy."""
+    installed = _PACKAGE / "conf"
+    return installed if installed.is_dir() else _PACKAGE.parents[1] / "conf"
+
+
+class OwnConfigs(SearchPathPlugin):
+    """Finds a config in the folder ``conf`` of where a command is typed before one of the package."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        own = Path.cwd() / "conf"
+        if own.is_dir() and own.resolve() != config_directory().resolve():
+            search_path.prepend("own", f"file://{own}")
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Bad input inside ends the program with one line, ``error: …``, and exit status 2; a fault of ours raises.
 
-    The scripts use it inside Hydra's main too: Hydra would print lines of its own before an error gets through to us.
+    Commands use it inside Hydra's main too: Hydra would print lines of its own before an error gets through to us.
     """
     try:
         yield

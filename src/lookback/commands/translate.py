@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 from lookback.common.checks import check_switches
 from lookback.common.configs import build
 from lookback.common.errors import InputError, settings
+from lookback.common.suggestions import listed
 from lookback.data.corpora.lines import check_file, read_lines
 from lookback.translation.translator import Translator
 
@@ -25,7 +26,7 @@ def translate(config: DictConfig) -> None:
     a line, the number of the input line (0-based) comes first, as in Moses' n-best lists.
     """
     with settings():
-        check_switches({"scores": config.scores, "alignments": config.alignments})
+        check_switches({"scores": config.scores, "alignments": config.alignments, "warnings": config.warnings})
     translator = Translator.load(config.run, unknown_words=config.unknown_words)
     if config.alignments and not translator.looks_back:
         raise InputError(f"alignments=true: {config.run} {translator.without_alignment}")
@@ -35,6 +36,7 @@ def translate(config: DictConfig) -> None:
     writer = translator.writer
     lines = read_lines(Path(config.input)) if config.input else read_stream()
     number = 0
+    unknown = UnknownWords(translator) if config.warnings else None
     for batch in as_available(lines, config.batch_size):
         for line, hypotheses in zip(batch, translator.search(batch, search), strict=True):
             for hypothesis in hypotheses:
@@ -47,8 +49,42 @@ def translate(config: DictConfig) -> None:
                 if config.alignments:
                     fields.append(" ".join(f"{i}-{j}" for i, j in writer.links(line, hypothesis)))
                 sys.stdout.write(SEPARATOR.join(fields) + "\n")
+            if unknown is not None:
+                unknown.look_at(line, number)
             number += 1
         sys.stdout.flush()
+    if unknown is not None:
+        unknown.sum_up()
+
+
+class UnknownWords:
+    """Says on standard error when a line has words that the model has never seen: the first time, and how often."""
+
+    def __init__(self, translator: Translator) -> None:
+        self._tokenizer = translator.source_tokenizer
+        self._lines = 0
+        self._words = 0
+
+    def look_at(self, line: str, number: int) -> None:
+        """Look at line ``number``, from 0."""
+        unknown = self._tokenizer.unknown_words(line)
+        if not unknown:
+            return
+        if not self._lines:
+            words = len(self._tokenizer.alignment_words(line))
+            print(
+                f"warning: {len(unknown)} of {words} words of line {number + 1} are unknown to this model: "
+                f"{listed(unknown)}; what is written for such a line may have little to do with it",
+                file=sys.stderr,
+                flush=True,
+            )
+        self._lines += 1
+        self._words += len(unknown)
+
+    def sum_up(self) -> None:
+        """Say how many there were, where there was more than the first line."""
+        if self._lines > 1:
+            print(f"warning: {self._words:,} unknown words in {self._lines:,} lines", file=sys.stderr, flush=True)
 
 
 def read_stream() -> Iterator[str]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lookback.evaluation import BOUNDS, SHIFTS, Diagnostics, LinkCounts, count_links, diagnose, shifted_links
 from lookback.evaluation.length_curve import cut
+from lookback.runs.schema import Aer, AttentionBucket, Links
 
 
 class Gold(NamedTuple):
@@ -37,24 +38,21 @@ class AttentionQuality:
             counts = {shift: count_links(shifted_links(weights, shift), gold.sure, gold.possible) for shift in SHIFTS}
         self._looks[id] = _Look(source_length, diagnose(weights), counts)
 
-    def aer(self) -> dict[str, Any] | None:
+    def aer(self) -> Aer | None:
         """``aer`` of results.json: over all sentences that have gold links; None where none has."""
         scored = [look.counts for look in self._looks.values() if look.counts is not None]
         if not scored:
             return None
         sums = {shift: sum((counts[shift] for counts in scored), LinkCounts()) for shift in SHIFTS}
-        shares = {
-            f"shift_{shift}": {"aer": total.aer, "precision": total.precision, "recall": total.recall}
-            for shift, total in sums.items()
-        }
-        return {"sentences": len(scored), **shares}
+        now, later = (Links(aer=total.aer, precision=total.precision, recall=total.recall) for total in sums.values())
+        return {"sentences": len(scored), "shift_0": now, "shift_-1": later}
 
-    def by_length(self) -> list[dict[str, Any]]:
+    def by_length(self) -> list[AttentionBucket]:
         """``attention_by_length`` of results.json: the sentences' mean diagnostics in each bucket of source lengths."""
         looks = [self._looks[id] for id in sorted(self._looks)]
         buckets = cut(np.array([look.source_length for look in looks], dtype=np.int64), BOUNDS)
         return [
-            {**bucket, "n": len(chosen), **means([looks[place].diagnostics for place in chosen])}
+            {**bucket, "n": len(chosen), **means([looks[place].diagnostics for place in chosen])}  # type: ignore[typeddict-item]
             for bucket, chosen in buckets
         ]
 

@@ -73,7 +73,7 @@ def build_module(
             search=search,
             source_tokenizer=source_tokenizer,
             target_tokenizer=target_tokenizer,
-            dictionary=entries if model.decoder.attention.looks_back else None,
+            dictionary=entries if model.looks_back else None,
             bleu_tokenize=bleu_tokenize,
             validation_sentences=config.validation_sentences,
             label_smoothing=config.label_smoothing,

@@ -10,11 +10,12 @@ import lightning
 from lightning.pytorch.loggers import Logger, WandbLogger
 from omegaconf import DictConfig
 
-from lookback.common.configs import build, one_line
+from lookback.common.configs import build, one_line, with_present_targets
 from lookback.common.errors import InputError
 from lookback.data import Tokenizer, TranslationData
 from lookback.data.batches.loading import BatchLoader
 from lookback.evaluation import convergence
+from lookback.runs import Results, TrainingData
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.runs.status import recording
@@ -35,7 +36,7 @@ VALIDATIONS = 10
 """How often a training is validated where its config does not say"""
 
 
-def train(config: DictConfig, directory: Path | str) -> dict[str, Any]:
+def train(config: DictConfig, directory: Path | str) -> Results:
     """Train and test what ``config`` names in ``directory``; what results.json holds.
 
     Where the directory has a last checkpoint, training goes on from there, to the same numbers as without the stop.
@@ -76,7 +77,7 @@ def _prepared(config: DictConfig) -> TranslationData:
     return data
 
 
-def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict[str, Any]:
+def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> Results:
     resumed = run.last.is_file()
     lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
@@ -136,7 +137,7 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> dict
     return record
 
 
-def _report(run: RunDirectory, record: dict[str, Any], config: dict[str, Any], loggers: Sequence[Logger]) -> None:
+def _report(run: RunDirectory, record: Results, config: dict[str, Any], loggers: Sequence[Logger]) -> None:
     """Show what came of it: to the tracker, as a chart, as a page."""
     # no first batch waits for what draws charts
     from lookback.report import length_chart, save_chart, write_report
@@ -156,7 +157,7 @@ def _check_same(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) 
     What a checkpoint restores would silently win over another value: the optimizer's own settings, too.
     """
     default = {"loss": {"normalize": "tokens"}}  # as all were before there was a choice
-    before, now = {**default, **before}, {**default, **now}
+    before, now = (with_present_targets({**default, **config}) for config in (before, now))
     groups = ("attention", "encoder", "decoder", "data", "tokenizer", "batch", "loss", "label_smoothing", "optimizer")
     for group in (*groups, "scheduler", "seed"):
         old, new = _leaves(group, before.get(group)), _leaves(group, now.get(group))
@@ -215,12 +216,22 @@ def _validations(config: DictConfig, data: TranslationData) -> dict[str, Any]:
     return {} if math.isinf(total) else {"val_check_interval": max(1, round(total / VALIDATIONS))}
 
 
-def training_data(data: TranslationData) -> dict[str, Any]:
+def training_data(data: TranslationData) -> TrainingData:
     """``training_data`` of results.json."""
     about = data.describe()
     counts = about["train"] or dict.fromkeys(about["test"])
-    names = ("dropped", "overlap", "source_vocabulary", "target_vocabulary", "padding_waste")
-    return {**counts, **{name: about[name] for name in names}}
+    return {
+        "pairs": counts["pairs"],
+        "dropped": about["dropped"],
+        "overlap": about["overlap"],
+        "source_tokens": counts["source_tokens"],
+        "target_tokens": counts["target_tokens"],
+        "source_unknown": counts["source_unknown"],
+        "target_unknown": counts["target_unknown"],
+        "source_vocabulary": about["source_vocabulary"],
+        "target_vocabulary": about["target_vocabulary"],
+        "padding_waste": about["padding_waste"],
+    }
 
 
 def _leaves(name: str, value: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from lookback.common.errors import InputError, settings
 from lookback.common.words import words
 from lookback.data import Batch, Tokenizer, TranslationData
-from lookback.nn import Seq2Seq, TokenLoss
+from lookback.nn import LaidOut, Seq2Seq, TokenLoss
 from lookback.runs import Prediction
 from lookback.search import GreedySearch, Search
 from lookback.training.attention_quality import AttentionQuality, gold_of
@@ -92,6 +92,8 @@ class TranslationModule(lightning.LightningModule):
         self.test_loss = TokenMean()
         self.predictions: dict[int, Prediction] = {}
         self.attention_quality = AttentionQuality()
+        self._laid_out: LaidOut | None = None
+        """The network as searches of this validation or test run it"""
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         total = self.trainer.estimated_stepping_batches
@@ -161,6 +163,10 @@ class TranslationModule(lightning.LightningModule):
         else:
             self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
 
+    def on_validation_epoch_start(self) -> None:
+        with torch.autocast(self.device.type, enabled=False):
+            self._laid_out = self.model.laid_out()
+
     def validation_step(self, batch: Batch, batch_index: int) -> None:
         # mixed precision is training's: a checkpoint is chosen by what a test of it would give
         with torch.autocast(self.device.type, enabled=False):
@@ -171,7 +177,8 @@ class TranslationModule(lightning.LightningModule):
         self.validation_loss.update(result.nll, result.tokens)
         sample = batch.ids < self.validation_sentences
         if sample.any():
-            found = self.validation_search(self.model, batch.source[sample], batch.source_length[sample])
+            assert self._laid_out is not None
+            found = self.validation_search(self._laid_out, batch.source[sample], batch.source_length[sample])
             texts = data_of(self.trainer).texts("validation")
             references = [texts[int(i)]["target"] for i in batch.ids[sample]]
             self.validation_bleu.update([self.target_tokenizer.decode(best[0].tokens) for best in found], references)
@@ -193,22 +200,25 @@ class TranslationModule(lightning.LightningModule):
         if not self.trainer.sanity_checking:
             for config in self.trainer.lr_scheduler_configs:
                 if isinstance(config.scheduler, ReduceLROnPlateau):
-                    # here, before this validation's checkpoint; where Lightning would do it is behind
+                    # here: at the end of the epoch, where Lightning would do it, the checkpoint is written already
                     config.scheduler.step(metrics[str(config.monitor)])
         self.validation_loss.reset()
         self.validation_bleu.reset()
+        self._laid_out = None  # training goes on with other weights
 
     def on_test_epoch_start(self) -> None:
         self.predictions = {}
         self.attention_quality = AttentionQuality()
         self.test_loss.reset()
+        self._laid_out = self.model.laid_out()
 
     def test_step(self, batch: Batch, batch_index: int) -> None:
         result = self._loss(batch)
         self.test_loss.update(result.nll, result.tokens)
         texts = data_of(self.trainer).texts("test")
         rows = [texts[i] for i in batch.ids.tolist()]
-        found = self.search(self.model, batch.source, batch.source_length)
+        assert self._laid_out is not None
+        found = self.search(self._laid_out, batch.source, batch.source_length)
         for i, row, (best, *_) in zip(batch.ids.tolist(), rows, found, strict=True):
             # by id: a sentence that a sampler served twice is counted once
             self.predictions[i] = Prediction(
@@ -220,7 +230,7 @@ class TranslationModule(lightning.LightningModule):
                 source_length=len(words(row["source"])),
                 truncated=best.truncated,
             )
-        if self.model.decoder.attention.looks_back:
+        if self.model.looks_back:
             for i, row, weights in zip(batch.ids.tolist(), rows, self.word_weights(batch, rows), strict=True):
                 self.attention_quality.add(i, len(words(row["source"])), weights, gold_of(row, weights))
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import lightning
 
@@ -13,6 +12,7 @@ from lookback.data import TranslationData
 from lookback.evaluation import agreement, count, label, results, rise_in_words
 from lookback.runs import Prediction, write_predictions
 from lookback.runs.provenance import git_revision, versions
+from lookback.runs.schema import Agreement, Convergence, Cost, Results, TrainingData
 from lookback.training.callbacks.progress import in_terminal, translation_progress
 from lookback.training.module import TranslationModule
 
@@ -26,10 +26,10 @@ def test(
     attention: str,
     data_name: str,
     seed: int,
-    convergence: dict[str, Any] | None,
-    cost: dict[str, Any],
-    training_data: dict[str, Any],
-) -> dict[str, Any]:
+    convergence: Convergence | None,
+    cost: Cost,
+    training_data: TrainingData,
+) -> Results:
     """Translate and score ``data``'s test set; predictions.jsonl, segments.npz and results.json go to ``directory``.
 
     Always in float32, on one device: the same weights give the same numbers however they were trained.
@@ -48,7 +48,7 @@ def test(
     predictions = [module.predictions[i] for i in sorted(module.predictions)]
     tokenize = data.corpus.bleu_tokenize
     segments = count(predictions, tokenize, gold_links(data, predictions))
-    looks_back = module.model.decoder.attention.looks_back
+    looks_back = module.model.looks_back
     record = results(
         predictions,
         tokenize,
@@ -98,7 +98,7 @@ def gold_links(data: TranslationData, predictions: Sequence[Prediction]) -> list
     ]
 
 
-def agreement_by_distance(data: TranslationData, predictions: Sequence[Prediction]) -> list[dict[str, Any]] | None:
+def agreement_by_distance(data: TranslationData, predictions: Sequence[Prediction]) -> list[Agreement] | None:
     """``agreement`` of results.json; None where the test set does not say which of its words agree."""
     texts = data.texts("test")
     if "agreement" not in texts.column_names:
@@ -106,7 +106,7 @@ def agreement_by_distance(data: TranslationData, predictions: Sequence[Predictio
     return agreement(predictions, [texts[prediction.id]["agreement"] for prediction in predictions])
 
 
-def print_results(record: dict[str, Any]) -> None:
+def print_results(record: Results) -> None:
     """The test scores, and BLEU by source length."""
     from rich.console import Console
     from rich.table import Table
@@ -115,7 +115,7 @@ def print_results(record: dict[str, Any]) -> None:
     for name in ("source words", "sentences", "BLEU", "95% interval", "length ratio", "truncated"):
         table.add_column(name, justify="right")
     for bucket in record["by_length"]:
-        if bucket["n"]:
+        if bucket["ci"] is not None:
             low, high = bucket["ci"]
             table.add_row(
                 label(bucket),
@@ -129,12 +129,12 @@ def print_results(record: dict[str, Any]) -> None:
     if record["aer"] is not None:
         shares = (f"{record['aer'][shift]['aer']:.3f}" for shift in ("shift_0", "shift_-1"))
         print("alignment error rate {} (read one step later {})".format(*shares))
-    for bucket in record["agreement"] or []:
-        if bucket["n"]:
-            low, high = bucket["ci"]
+    for distance in record["agreement"] or []:
+        if distance["n"]:
+            low, high = distance["ci"] or (math.nan, math.nan)
             print(
-                f"agreement over {label(bucket)} source words: {100 * bucket['accuracy']:.1f} % right "
-                f"({100 * low:.1f} to {100 * high:.1f}; {bucket['n']:,} words)"
+                f"agreement over {label(distance)} source words: {100 * (distance['accuracy'] or 0):.1f} % right "
+                f"({100 * low:.1f} to {100 * high:.1f}; {distance['n']:,} words)"
             )
     print(
         f"BLEU {record['bleu']:.2f}  chrF {record['chrf']:.2f}  TER {record['ter']:.2f}  "

@@ -83,6 +83,7 @@ class Translator:
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.model = model
+        self._laid_out = model.laid_out()
         entries = dictionary(unknown_words)
         self.writer = Writer(source_tokenizer, target_tokenizer, entries if self.looks_back else None)
         self.word_weights = WordWeights(model, source_tokenizer, target_tokenizer)
@@ -118,7 +119,7 @@ class Translator:
     @property
     def looks_back(self) -> bool:
         """False where the model looks at the source as a whole: its weights are even, and say nothing."""
-        return self.model.decoder.attention.looks_back
+        return self.model.looks_back
 
     @property
     def device(self) -> torch.device:
@@ -146,7 +147,9 @@ class Translator:
         with_words = sorted((i for i, line in enumerate(lines) if line.split()), key=lambda i: len(lines[i].split()))
         if with_words:
             batch = encode_sources([lines[i] for i in with_words], self.source_tokenizer).to(self.device)
-            for i, hypotheses in zip(with_words, search(self.model, batch.source, batch.source_length), strict=True):
+            for i, hypotheses in zip(
+                with_words, search(self._laid_out, batch.source, batch.source_length), strict=True
+            ):
                 found[i] = hypotheses
         return found
 
@@ -199,8 +202,8 @@ class Translator:
     def without_alignment(self) -> str:
         """Why a model that does not look back has no alignment, for a message."""
         return (
-            f"was trained with attention={self.config.names.attention}, which looks at the source as a whole and has no "
-            "alignment"
+            f"was trained with attention={self.config.names.attention}, which looks at the source as a whole "
+            "and has no alignment"
         )
 
     def _batches(self, rows: Sequence[dict[str, str]], batch_size: int) -> Iterator[Batch]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lookback.common.special_tokens import PAD
 from lookback.data import Batch, Tokenizer
 from lookback.evaluation import merge_to_words
-from lookback.nn import Seq2Seq
+from lookback.nn import Network
 
 
 class WordWeights:
@@ -18,8 +18,8 @@ class WordWeights:
     The words are those of ``Tokenizer.alignment_words``, and in a script that has spaces those of ``str.split()``.
     """
 
-    def __init__(self, model: Seq2Seq, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer) -> None:
-        self.model = model
+    def __init__(self, network: Network, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer) -> None:
+        self.network = network
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
 
@@ -27,7 +27,7 @@ class WordWeights:
     def __call__(self, batch: Batch, texts: Sequence[Mapping[str, str]]) -> list[NDArray[np.float64]]:
         """Of each pair (target words + 1, source words + 1), end marks last: row j is the look that wrote word j.
 
-        The model looks as it is: in training mode it drops out.
+        In training mode dropout acts, so that the weights are not those of a test.
 
         Args:
             batch: the encoded pairs, on the model's device.
@@ -37,7 +37,8 @@ class WordWeights:
         """
         if len(texts) != len(batch):
             raise ValueError(f"texts: {len(texts)} of them, expected {len(batch)}, a row of the batch each")
-        weights = self.model.weights(batch.source, batch.source_length, batch.target).cpu().double().numpy()
+        _, looked = self.network.unroll(batch.inputs, self.network.encode(batch.source, batch.source_length))
+        weights = looked.cpu().double().numpy()
         sizes = zip((batch.outputs != PAD).sum(1).tolist(), batch.source_length.tolist(), strict=True)
         merged = []
         for cells, (rows, columns), text in zip(weights, sizes, texts, strict=True):

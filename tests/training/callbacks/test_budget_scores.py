@@ -79,7 +79,7 @@ def test_nothing_goes_back_into_the_training(tmp_path: Path, grammar_cache: str)
     assert not (tmp_path / "without" / "test" / "budgets.npz").exists()
     for name in ("last", "best"):
         one, other = (
-            RunDirectory(tmp_path / kind).checkpoint(tmp_path / kind / "checkpoints" / f"{name}.ckpt")["state_dict"]
+            read_checkpoint(tmp_path / kind / "checkpoints" / f"{name}.ckpt")["state_dict"]
             for kind in ("with", "without")
         )
         assert all(torch.equal(value, other[key]) for key, value in one.items())
@@ -90,7 +90,7 @@ def test_nothing_goes_back_into_the_training(tmp_path: Path, grammar_cache: str)
 
 def test_its_seconds_are_no_training(tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every search is made to take as long as a clock says, which only the search moves."""
-    import lookback.training.cost as cost
+    import lookback.training.callbacks.cost as cost
 
     clock = [0.0]
     monkeypatch.setattr(cost, "time", type("Clock", (), {"perf_counter": staticmethod(lambda: clock[0])}))
@@ -114,10 +114,10 @@ def test_a_training_that_ends_early_is_scored_where_it_ends(
         def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
             trainer.should_stop = trainer.global_step == 7
 
-    import running
+    from support import running
 
     monkeypatch.setattr(running, "Stop", Stop, raising=False)
-    stop = "+callbacks.stop._target_=running.Stop"
+    stop = "+callbacks.stop._target_=support.running.Stop"
     run(tmp_path, grammar_cache, "trainer.max_epochs=4", stop)  # as max_time does
     arrays = saved(tmp_path)
     assert arrays["updates"].tolist() == [2, 3, 6, 7]

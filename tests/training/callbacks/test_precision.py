@@ -53,7 +53,7 @@ def test_only_training_multiplies_with_less_than_float32(
 
 
 def test_a_training_that_fails_leaves_no_setting_behind(tmp_path: Path, grammar_cache: str) -> None:
-    fault = "+callbacks.fault={_target_: running.Fault, update: 2}"
+    fault = "+callbacks.fault={_target_: support.running.Fault, update: 2}"
     with pytest.raises(RuntimeError, match="on purpose"):
         run(tmp_path, grammar_cache, "matmul_precision=medium", fault)
     assert torch.get_float32_matmul_precision() == "highest"

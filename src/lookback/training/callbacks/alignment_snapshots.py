@@ -51,7 +51,7 @@ class AlignmentSnapshots(Callback):
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         assert isinstance(module, TranslationModule)
-        if not module.model.decoder.attention.looks_back:
+        if not module.model.looks_back:
             return
         self._due = moments_of(int(trainer.estimated_stepping_batches), self.moments)
         data = data_of(trainer)

@@ -29,7 +29,8 @@ class BudgetScores(Callback):
 
     The sample is stratified: the first ``per_bucket`` sentences of each length bucket. All moments are of one kind:
     greedy search, with the weights that the training had just then, in float32; so the last one is neither the test's
-    search nor its best checkpoint. What BLEU needs to know of each sentence goes to ``path`` (``lookback.runs.budgets``).
+    search nor its best checkpoint. What BLEU needs to know of each sentence goes to ``path``
+    (``lookback.runs.budgets``).
 
     A moment is no training of its own: where the schedule lowers the learning rate, it was still
     high, and a training that ended there, with a schedule of its own, may score far higher. A training that ends
@@ -116,10 +117,11 @@ class BudgetScores(Callback):
         module.eval()
         hypotheses: list[str] = []
         with torch.autocast(module.device.type, enabled=False):  # mixed precision is training's
+            laid_out = module.model.laid_out()
             for batch in self._batches:
                 rows = self._rows[len(hypotheses) : len(hypotheses) + len(batch)]
                 moved = batch.to(module.device)
-                found = module.validation_search(module.model, moved.source, moved.source_length)
+                found = module.validation_search(laid_out, moved.source, moved.source_length)
                 hypotheses += [
                     module.writer.text(row["source"], best) for row, (best, *_) in zip(rows, found, strict=True)
                 ]

@@ -10,6 +10,7 @@ import torch
 from lightning.pytorch.callbacks import Callback
 
 from lookback.data import Batch
+from lookback.runs.schema import Cost as CostRecord
 from lookback.training.callbacks import peak_memory
 from lookback.training.module import is_logged
 
@@ -101,14 +102,17 @@ class Cost(Callback):
             "waiting": round(self.waiting / self.seconds, 4) if self.seconds else None,
         }
 
-    def summary(self, model: torch.nn.Module) -> dict[str, float | int | None]:
+    def summary(self, model: torch.nn.Module) -> CostRecord:
         """``cost`` of results.json."""
+        rates = self.rates()
         return {
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
             "updates": self.updates,
             "target_tokens": self.target_tokens,
             "seconds": round(self.seconds, 3),
-            **self.rates(),
+            "tokens_per_second": rates["tokens_per_second"],
+            "peak_memory_mb": rates["peak_memory_mb"],
+            "waiting": rates["waiting"],
         }
 
     def state_dict(self) -> dict[str, Any]:
@@ -138,6 +142,6 @@ def spelt(rates: Mapping[str, float | None]) -> dict[str, str]:
     }
 
 
-def line(rates: Mapping[str, float | None]) -> str:
+def line(rates: Mapping[str, Any]) -> str:
     """The same in a line."""
     return "  ".join(f"{name} {value}" for name, value in spelt(rates).items())
