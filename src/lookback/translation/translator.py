@@ -240,7 +240,8 @@ class Translator:
 def _device(device: torch.device | str | None) -> torch.device:
     if device is not None:
         return torch.device(device)
-    return torch.accelerator.current_accelerator() or torch.device("cpu")
+    # a build for a GPU that this machine lacks names it as well
+    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
 def _texts(name: str, texts: Any) -> list[str]:
