@@ -179,3 +179,12 @@ def test_a_run_and_its_own_output_stand_in_one_table(finished: Path, tmp_path: P
     for key in ("data_fingerprint", "signature", "bleu", "chrf", "ter", "by_length"):
         assert same.results[key] == record[key]  # type: ignore[literal-required]
     assert len(grouped([run, same], tmp_path, None)) == 1
+
+
+@pytest.mark.parametrize("name", ["../outside", "a/b", "..", "", " ", "a\x07b", "a\\b", "c:"])
+def test_a_name_that_is_no_folders_is_refused(files: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "inside"
+    with pytest.raises(InputError, match=r"^systems\..*: expected a name without") as caught:
+        output_runs({name: files / "good.txt"}, files / "source.txt", files / "reference.txt", out)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []

@@ -33,6 +33,10 @@ def output_runs(
     """
     if not systems:
         raise InputError("systems={}: expected a name and a file for each, such as systems='{mine: mine.fr}'")
+    for name in systems:
+        # a folder has this name, and nothing is to be written outside of it
+        if not name or not name.isprintable() or name != name.strip(" .") or set(name) & set("/\\:"):
+            raise InputError(f"systems.{name!r}: expected a name without / \\ : and with no dot or space at its ends")
     sources = _lines("source", source)
     references = _lines("reference", reference, len(sources), source)
     for key, path, texts in (("source", source, sources), ("reference", reference, references)):

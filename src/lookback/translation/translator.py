@@ -171,11 +171,8 @@ class Translator:
 
         Words are those of the raw text, the end mark is the last row and column. None where a side has no words.
         """
-        sources, targets = _texts("sources", sources), _texts("targets", targets)
-        if len(sources) != len(targets):
-            raise ValueError(f"targets: {len(targets)} of them, expected {len(sources)}, one for each source")
-        found: list[NDArray[np.float64] | None] = [None] * len(sources)
-        rows = [{"source": source, "target": target} for source, target in zip(sources, targets, strict=True)]
+        rows = _pairs(sources, targets)
+        found: list[NDArray[np.float64] | None] = [None] * len(rows)
         for batch in self._batches(rows, batch_size):
             ids = batch.ids.tolist()
             for i, weights in zip(ids, self.word_weights(batch, [rows[i] for i in ids]), strict=True):
@@ -187,11 +184,8 @@ class Translator:
 
         None where a side has no words.
         """
-        sources, targets = _texts("sources", sources), _texts("targets", targets)
-        if len(sources) != len(targets):
-            raise ValueError(f"targets: {len(targets)} of them, expected {len(sources)}, one for each source")
-        found: list[float | None] = [None] * len(sources)
-        rows = [{"source": source, "target": target} for source, target in zip(sources, targets, strict=True)]
+        rows = _pairs(sources, targets)
+        found: list[float | None] = [None] * len(rows)
         for batch in self._batches(rows, _BATCH):
             hypotheses = force(self.model, batch.source, batch.source_length, batch.target)
             for i, hypothesis in zip(batch.ids.tolist(), hypotheses, strict=True):
@@ -244,7 +238,18 @@ def _device(device: torch.device | str | None) -> torch.device:
     return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
+def _pairs(sources: Sequence[str], targets: Sequence[str]) -> list[dict[str, str]]:
+    sources, targets = _texts("sources", sources), _texts("targets", targets)
+    if len(sources) != len(targets):
+        raise ValueError(f"targets: {len(targets)} of them, expected {len(sources)}, one for each source")
+    return [{"source": source, "target": target} for source, target in zip(sources, targets, strict=True)]
+
+
 def _texts(name: str, texts: Any) -> list[str]:
     if isinstance(texts, str):
         raise ValueError(f"{name}={texts!r}: expected a list of texts, such as [{texts!r}]")
-    return list(texts)
+    texts = list(texts)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"{name}[{place}]={text!r}: expected a text")
+    return texts
