@@ -156,7 +156,7 @@ def test_a_paper_without_attention_is_an_arm_of_its_own_name(
 
     none = compose(tmp_path, "attention=none", tiny=False)
     config = compose(tmp_path, f"experiment={experiment}", tiny=False)
-    assert config.names.attention == experiment
+    assert config.names.arm == experiment
     assert (config.encoder.direction, list(config.decoder.context_to)) == (direction, enters)
     model, other = (build_model(each, 50, 50) for each in (config, none))
     assert isinstance(model.decoder.attention, FixedContext)

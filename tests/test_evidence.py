@@ -66,7 +66,7 @@ def test_the_readme_quotes_what_was_printed() -> None:
 
 def test_what_was_printed_is_of_the_same_runs_as_the_tables() -> None:
     """The texts are made again from the CSV, by the code that prints them."""
-    runs, arms = rows("comparison.csv"), rows("attentions.csv")
+    runs, arms = rows("comparison.csv"), rows("arms.csv")
     score_lines = [words(line) for line in printed(score_table(runs, "")).splitlines() if line.strip()]
     arm_lines = [words(line) for line in printed(arm_table(arms)).splitlines() if line.strip()]
     for line in [*score_lines, *arm_lines]:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lookback.report.outputs import compare_outputs as compare
+    from lookback.report.outputs import compare_systems as compare
     from lookback.translation import Translation, Translator, load
 
 __version__ = "0.1.0"
@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "Translation": ("translation", "Translation"),
     "Translator": ("translation", "Translator"),
-    "compare": ("report.outputs", "compare_outputs"),
+    "compare": ("report.outputs", "compare_systems"),
     "load": ("translation", "load"),
 }
 

@@ -23,6 +23,7 @@ def leave_run(directory, attention, status="finished", reason=None):
         record = results(
             [Prediction(index, "a b c d", "w x y z", "w x y z", -0.1, 4, False) for index in range(60)],
             "none",
+            arm=attention,
             attention=attention,
             seed=1,
             data="grammar",

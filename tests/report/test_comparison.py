@@ -31,7 +31,7 @@ def told(directories, out, baseline=None):
 def test_csv_rows_are_the_tables_rows(make_run, tmp_path):
     directories = [make_run("a", "none", slope=0.01), make_run("b", "bahdanau", cell="lstm")]
     said, names = told(directories, tmp_path / "out")
-    tables = ["comparison.csv", "comparison.txt", "attentions.csv", "differences.csv", "recall.csv"]
+    tables = ["comparison.csv", "comparison.txt", "arms.csv", "differences.csv", "recall.csv"]
     charts = [f"{c}.{s}" for c in ("length_curve", "length_difference") for s in ("vl.json", "svg", "pdf", "png")]
     assert names == [*tables, *charts, "report.html"]
     with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
@@ -113,7 +113,7 @@ def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
     reason = "RuntimeError: [red]CUDA[/] out of memory"
     said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)
     assert f"dot seed=2 (b) failed: {reason}" in said
-    assert names[:3] == ["comparison.csv", "comparison.txt", "attentions.csv"]
+    assert names[:3] == ["comparison.csv", "comparison.txt", "arms.csv"]
     assert len(names) == 9
 
 
@@ -148,9 +148,7 @@ def test_differences_to_the_baseline_are_told_written_and_summed_up(make_run, tm
     expected = difference_rows(found.contrasts, 1)
     assert written == [{key: "" if value is None else str(value) for key, value in row.items()} for row in expected]
     assert "BLEU more than general" in told(directories, tmp_path / "other", baseline="general")[0]
-    with pytest.raises(
-        InputError, match="baseline=location: no run has this attention; expected one of dot, general, none"
-    ):
+    with pytest.raises(InputError, match="baseline=location: no arm has this name; expected one of dot, general, none"):
         told(directories, tmp_path / "third", baseline="location")
     assert not (tmp_path / "third").exists()
 

@@ -13,9 +13,10 @@ from sacrebleu.significance import PairedTest, Result
 
 import lookback
 from lookback.common.errors import InputError
+from lookback.report.evidence.contrasts import CountedRuns
 from lookback.report.evidence.group import grouped
-from lookback.report.outputs import output_runs
-from lookback.runs import Run, read_predictions, read_results
+from lookback.report.outputs import EvaluationSet, compare_outputs, output_runs
+from lookback.runs import Run, read_predictions, read_results, read_run
 
 WORDS = list("abcdefghijklmnopqr.")
 ERRORS = {"bad": 0.5, "good": 0.1, "better": 0.09}
@@ -49,9 +50,10 @@ def lines(path: Path) -> list[str]:
 @pytest.mark.parametrize("tokenize", ["13a", "none"])
 def test_scores_are_sacrebleus(files: Path, tmp_path: Path, tokenize: str) -> None:
     systems = {name: files / f"{name}.txt" for name in ERRORS}
-    runs = output_runs(systems, files / "source.txt", files / "reference.txt", tmp_path, tokenize)
+    test_set = EvaluationSet(files / "source.txt", files / "reference.txt", bleu_tokenize=tokenize)
+    runs = output_runs(systems, test_set, tmp_path)
     references = [lines(files / "reference.txt")]
-    assert [run.attention for run in runs] == list(ERRORS)
+    assert [(run.arm, run.attention) for run in runs] == [(name, None) for name in ERRORS]
     for run, path in zip(runs, systems.values(), strict=True):
         hypotheses = lines(path)
         assert run.results is not None
@@ -105,7 +107,7 @@ def test_p_is_that_of_sacrebleus_paired_ar(files: Path, compared: Path) -> None:
 
 
 def test_intervals_are_as_wide_as_those_of_sacrebleus_paired_bs(files: Path, compared: Path) -> None:
-    with (compared / "attentions.csv").open(newline="") as file:
+    with (compared / "arms.csv").open(newline="") as file:
         arms = {row["arm"]: row for row in csv.DictReader(file)}
     for name, score in zip(("good", "bad", "better"), theirs(files, "bs"), strict=True):
         low, high = float(arms[name]["bleu low"]), float(arms[name]["bleu high"])
@@ -142,7 +144,7 @@ def test_files_that_do_not_fit_are_one_clear_line(
         (tmp_path / name).write_text(text)
     systems = {name: tmp_path / f"{name}.txt" for name in ERRORS}
     with pytest.raises(InputError, match=said) as caught:
-        output_runs(systems, tmp_path / "source.txt", tmp_path / "reference.txt", tmp_path / "out")
+        output_runs(systems, EvaluationSet(tmp_path / "source.txt", tmp_path / "reference.txt"), tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -155,36 +157,151 @@ def test_an_empty_line_is_named_with_its_place(files: Path, tmp_path: Path, name
     changed.write_text("\n".join(texts) + "\n")
     given = {"source": files / "source.txt", "reference": files / "reference.txt", name: changed}
     with pytest.raises(InputError, match=rf"{name}: .*{name}\.txt:5: an empty line; expected a sentence"):
-        output_runs({"good": files / "good.txt"}, **given, out=tmp_path)
+        output_runs({"good": files / "good.txt"}, EvaluationSet(**given), tmp_path)
 
 
 def test_no_system_is_refused(files: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"systems=\{\}: expected a name and a file"):
-        output_runs({}, files / "source.txt", files / "reference.txt", tmp_path)
+        output_runs({}, EvaluationSet(files / "source.txt", files / "reference.txt"), tmp_path)
 
 
 def test_a_run_and_its_own_output_stand_in_one_table(finished: Path, tmp_path: Path) -> None:
     record = read_results(finished / "test" / "results.json")
-    run = Run(finished, "bahdanau", 1, "finished", None, record, {})
+    run = Run(finished, "bahdanau", "bahdanau", 1, "finished", None, record, {"encoder": {"cell": "gru"}})
     predictions = read_predictions(finished / "test" / "predictions.jsonl")
     for name in ("source", "reference", "hypothesis"):
         texts = [getattr(prediction, name) for prediction in predictions]
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
-    files = [tmp_path / f"{name}.txt" for name in ("source", "reference")]
-    (same,) = output_runs({"same": tmp_path / "hypothesis.txt"}, *files, tmp_path / "out", "none")
+    test_set = EvaluationSet(tmp_path / "source.txt", tmp_path / "reference.txt", bleu_tokenize="none")
+    (same,) = output_runs({"same": tmp_path / "hypothesis.txt"}, test_set, tmp_path / "out")
     assert same.results is not None
     for record_ in (same.results, record):
         for bucket in record_["by_length"]:
             bucket["truncated"] = 0  # a plain file does not say which of its sentences were cut off
     for key in ("data_fingerprint", "signature", "bleu", "chrf", "ter", "by_length"):
         assert same.results[key] == record[key]  # type: ignore[literal-required]
-    assert len(grouped([run, same], tmp_path, None)) == 1
+    (group,) = grouped([run, same], tmp_path, None)
+    assert {each.arm for each in group.runs} == {"bahdanau", "same"}  # no setting of the run is in a name or a note
+    assert list(group.notes) == []
+    (contrast,) = group.evidence.contrasts
+    assert {contrast.arm, contrast.baseline} == {"bahdanau", "same"}
+    assert contrast.difference.whole["difference"] == 0
 
 
 @pytest.mark.parametrize("name", ["../outside", "a/b", "..", "", " ", "a\x07b", "a\\b", "c:"])
 def test_a_name_that_is_no_folders_is_refused(files: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / "inside"
     with pytest.raises(InputError, match=r"^systems\..*: expected a name without") as caught:
-        output_runs({name: files / "good.txt"}, files / "source.txt", files / "reference.txt", out)
+        output_runs({name: files / "good.txt"}, EvaluationSet(files / "source.txt", files / "reference.txt"), out)
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def linked(files: Path, tmp_path: Path) -> tuple[EvaluationSet, Path]:
+    """Gold links word for word, the last word of each sentence only possible; and a system that links all but them."""
+    lengths = [len(text.split()) for text in lines(files / "source.txt")]
+    gold, found = tmp_path / "gold.txt", tmp_path / "found.txt"
+    gold.write_text(
+        "".join(" ".join([*(f"{i}-{i}" for i in range(n - 1)), f"{n - 1}p{n - 1}"]) + "\n" for n in lengths)
+    )
+    found.write_text("".join(" ".join(f"{i}-{i}" for i in range(1, n)) + "\n" for n in lengths))
+    return EvaluationSet(files / "source.txt", files / "reference.txt", gold), found
+
+
+def test_given_links_have_an_error_rate_and_gold_ones_a_recall_by_position(files: Path, tmp_path: Path) -> None:
+    test_set, found = linked(files, tmp_path)
+    systems = {name: files / f"{name}.txt" for name in ("good", "bad")}
+    good, bad = output_runs(systems, test_set, tmp_path / "out", {"good": found})
+    lengths = [len(text.split()) for text in lines(files / "source.txt")]
+    sure, possible = sum(n - 1 for n in lengths), sum(lengths)
+    both = sum(max(n - 2, 0) for n in lengths)  # sure and found: neither the first word nor the last
+    links = sum(n - 1 for n in lengths)
+    assert good.results is not None
+    assert bad.results is not None
+    assert good.results["aer"] is not None
+    quality = good.results["aer"]["shift_0"]
+    assert quality["aer"] == pytest.approx(1 - (both + links) / (links + sure))
+    assert (quality["precision"], quality["recall"]) == (1.0, pytest.approx(both / sure))
+    assert good.results["aer"]["shift_-1"] == {"aer": None, "precision": None, "recall": None}
+    assert bad.results["aer"] is None
+    assert possible > links
+    first = [(run.results["position_recall"] or [])[2]["recall"][0] for run in (good, bad)]
+    assert 0.85 < (first[0] or 0) < 0.95  # a tenth of the words is wrong
+    assert 0.5 < (first[1] or 0) < 0.75  # half of them is, and some are right by chance
+
+
+@pytest.mark.parametrize(
+    ("alignments", "gold", "said"),
+    [
+        ({"god": "found.txt"}, True, r"alignments\.god: no system has this name; did you mean good\?"),
+        ({"good": "found.txt"}, False, r"alignments: nothing to compare with; expected gold=FILE"),
+        ({"good": "short.txt"}, True, r"short\.txt: has 1 lines for 240 pairs"),
+        ({"good": "wrong.txt"}, True, r"wrong\.txt:1: '0=0' is no link, expected i-j"),
+        ({"good": "absent.txt"}, True, r"absent\.txt"),
+    ],
+)
+def test_links_that_do_not_fit_are_one_clear_line(
+    files: Path, tmp_path: Path, alignments: dict[str, str], gold: bool, said: str
+) -> None:
+    test_set, _ = linked(files, tmp_path)
+    (tmp_path / "short.txt").write_text("0-0\n")
+    (tmp_path / "wrong.txt").write_text("0=0\n" * 240)
+    test_set = test_set if gold else EvaluationSet(test_set.source, test_set.reference)
+    given = {name: tmp_path / path for name, path in alignments.items()}
+    with pytest.raises(InputError, match=said) as caught:
+        output_runs({"good": files / "good.txt"}, test_set, tmp_path / "out", given)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("tokenize", "said"), [("13", "did you mean 13a"), ("xyz", "expected one of")])
+def test_a_tokenizer_that_sacrebleu_has_not_is_refused(files: Path, tmp_path: Path, tokenize: str, said: str) -> None:
+    systems = {"good": files / "good.txt"}
+    with pytest.raises(InputError, match=f"bleu_tokenize={tokenize}: no tokenizer of sacrebleu's.*{said}"):
+        lookback.compare(systems, files / "source.txt", files / "reference.txt", tmp_path / "out", tokenize)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_page_alone_has_its_systems_beside_it(files: Path, tmp_path: Path) -> None:
+    systems = {name: files / f"{name}.txt" for name in ("good", "bad")}
+    page = tmp_path / "page.html"
+    assert lookback.compare(systems, files / "source.txt", files / "reference.txt", page) == [page]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "systems"]
+
+
+def test_a_comparison_of_other_systems_is_left_as_it_is(files: Path, tmp_path: Path) -> None:
+    texts = files / "source.txt", files / "reference.txt"
+    lookback.compare({"one": files / "good.txt", "two": files / "bad.txt"}, *texts, tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match=r"holds a comparison of other runs \(systems/two"):
+        lookback.compare({"one": files / "better.txt"}, *texts, tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_plain_files_are_called_systems_and_no_trainings(compared: Path) -> None:
+    said = " ".join((compared / "comparison.txt").read_text().split())
+    assert "these systems differ on this test set" in said
+    assert "The intervals are over sentences alone." in said
+    for word in ("seed:", "trained", "attention", "Budgets"):
+        assert word not in said, word
+
+
+def test_a_system_is_compared_with_each_seed_of_a_run(make_run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    runs = [read_run(make_run(f"run{seed}", "dot", seed, slope=0.004)) for seed in (1, 2, 3)]
+    predictions = read_predictions(runs[0].directory / "test" / "predictions.jsonl")
+    for name in ("source", "reference"):
+        (tmp_path / name).write_text("\n".join(getattr(one, name) for one in predictions) + "\n")
+    test_set = EvaluationSet(tmp_path / "source", tmp_path / "reference", bleu_tokenize="none")
+    (system,) = output_runs({"joey": tmp_path / "reference"}, test_set, tmp_path / "out")
+    about = CountedRuns([*runs, system]).evidence("joey")
+    assert [(one.arm, one.baseline, one.difference.seeds) for one in about.contrasts] == [("dot", "joey", 3)]
+    scores = [run.bleu for run in runs]
+    assert about.contrasts[0].difference.whole["difference"] == pytest.approx(np.mean(scores) - 100)
+
+
+def test_a_system_has_a_name_of_its_own(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a b c\n")
+    run = Run(finished, "bahdanau", "bahdanau", 1, "finished", None, None, {})
+    test_set = EvaluationSet(tmp_path / "text", tmp_path / "text")
+    with pytest.raises(InputError, match=r"systems\.bahdanau: .* has this name too; expected another one"):
+        compare_outputs({"bahdanau": tmp_path / "text"}, test_set, tmp_path / "out", runs=[run])

@@ -26,8 +26,8 @@ def test_has_every_field_and_survives_json(tmp_path):
         (lambda record: record.update(blue=1.0), "unknown key 'blue'; did you mean bleu"),
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
-        (lambda record: record.update(seed=None), "seed=None, expected int"),
-        (lambda record: record.update(schema=5), "schema 5; this version of lookback reads 4"),
+        (lambda record: record.update(truncated=None), "truncated=None, expected int"),
+        (lambda record: record.update(schema=6), "schema 6; this version of lookback reads 5"),
         (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
         (lambda record: record["convergence"].pop("rise"), "convergence: no key 'rise'"),
@@ -57,8 +57,13 @@ def without(curve, keys):
     return [{key: bucket[key] for key in bucket if key not in keys} for bucket in curve]
 
 
+def version_4(record):
+    """Of a recipe, whose name stood in place of the attention's; what is compared had no key of its own."""
+    return {key: value for key, value in record.items() if key != "arm"} | {"schema": 4, "attention": "cho2014"}
+
+
 def version_3(record):
-    kept = {key: value for key, value in record.items() if key not in NEW_IN_4}
+    kept = {key: value for key, value in record.items() if key not in ("arm", *NEW_IN_4)}
     curves = {name: without(record[name], ("omitted", "repeated")) for name in ("by_length", "by_equal_count")}
     return kept | curves | {"schema": 3, "aer": None}
 
@@ -80,7 +85,7 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
     record = score()
     write_json(tmp_path / "results.json", old(record))
     found = read_results(tmp_path / "results.json")
-    assert found["schema"] == 4
+    assert found["schema"] == 5
     assert {found[key] for key in NEW_IN_4} == {None}
     unknown = ("omitted", "repeated", *(() if old is version_3 else ("chrf", "ter")))
     assert found["by_length"] == [bucket | dict.fromkeys(unknown) for bucket in record["by_length"]]
@@ -96,6 +101,17 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
     assert {key: found[key] for key in SCHEMA if key not in changed} == {
         key: record[key] for key in SCHEMA if key not in changed
     }
+
+
+def test_a_file_of_version_4_has_an_arm_by_the_name_of_its_attention(tmp_path):
+    write_json(tmp_path / "results.json", version_4(score()))
+    assert read_results(tmp_path / "results.json") == score() | {"arm": "cho2014", "attention": "cho2014"}
+
+
+def test_what_another_system_wrote_has_neither_attention_nor_seed(tmp_path):
+    record = score() | {"attention": None, "seed": None}
+    write_json(tmp_path / "results.json", record)
+    assert read_results(tmp_path / "results.json") == record
 
 
 @pytest.mark.parametrize("by_length", [None, 3, [3]])

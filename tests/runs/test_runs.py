@@ -32,7 +32,7 @@ def test_a_run_without_status_is_unknown(make_run):
     (directory / "status.json").unlink()
     (directory / ".hydra" / "hydra.yaml").unlink()
     run = read_run(directory)
-    assert (run.attention, run.status) == ("?", "unknown")
+    assert (run.arm, run.attention, run.status) == ("?", None, "unknown")
 
 
 def test_a_sweep_means_every_run_inside_once_in_natural_order(make_run, tmp_path):
@@ -71,8 +71,8 @@ def test_what_is_no_run_is_refused(tmp_path):
 
 def test_results_of_a_newer_schema_are_refused(make_run):
     path = make_run("a") / "test" / "results.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 5}))
-    with pytest.raises(InputError, match="schema 5"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 6}))
+    with pytest.raises(InputError, match="schema 6"):
         read_runs([path.parent.parent])
 
 

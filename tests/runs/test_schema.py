@@ -21,7 +21,7 @@ def test_a_records_keys_are_the_tables(record: str, table: str) -> None:
 
 
 def test_a_field_says_its_type_whether_it_may_be_null_and_what_is_inside() -> None:
-    assert SCHEMA["seed"] == Field(int, False, "the run's one seed", None)
+    assert SCHEMA["seed"] == Field(int, True, "the run's one seed; null for another system", None)
     assert SCHEMA["bleu"][:2] == (float, True)
     assert SCHEMA["versions"] == (dict, False, "versions of Python and the libraries that matter", None)
     assert SCHEMA["by_length"][:2] + SCHEMA["by_length"][3:] == (list, False, schema.Bucket)

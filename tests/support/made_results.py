@@ -67,6 +67,7 @@ def score(
     return results(
         predictions,
         tokenize,
+        arm="dot",
         attention="dot",
         seed=1,
         data="grammar",

@@ -91,6 +91,7 @@ def fabricate(
             predictions,
             tokenize,
             segments=segments,
+            arm=attention,
             attention=attention,
             seed=seed,
             data="grammar",

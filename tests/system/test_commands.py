@@ -193,6 +193,7 @@ def test_a_sweep_goes_on_past_a_failure_and_compares(command: Command, tmp_path:
     table = (tmp_path / "sweep" / "comparison.csv").read_text().splitlines()
     assert len(table) == 4
     assert sum("failed" in row for row in table) == 1
+    assert results(tmp_path / "sweep" / "1")["arm"] == "none"
     for name in ("length_curve.svg", "length_curve.png", "length_curve.vl.json"):
         assert (tmp_path / "sweep" / name).stat().st_size > 0
 

@@ -77,7 +77,7 @@ def test_it_trains_compares_and_translates_from_any_directory(
     said = ran(program, "train", *sweep, *tiny, cwd=tmp_path, environment=environment)
     assert "wrote sweep/report.html" in said
     ran(program, "compare", "runs=sweep", "out=again", cwd=tmp_path, environment=environment)
-    for name in ("comparison.csv", "attentions.csv"):
+    for name in ("comparison.csv", "arms.csv"):
         assert (tmp_path / "again" / name).is_file()
     lines = ran(
         python,

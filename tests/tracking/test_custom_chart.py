@@ -30,7 +30,7 @@ def scored(attention: str, seed: int) -> Run:
     curve[1] |= {"bleu": 80.0, "ci": [70.0, 97.0]}
     results = {"by_length": curve, "data": "grammar", "signature": "", "attention": attention, "seed": seed}
     results |= {"data_fingerprint": "", **dict.fromkeys(MEASURES, 50.0)}
-    return Run(Path(), attention, seed, "finished", None, results, {"data": {"train_max_length": 30}})
+    return Run(Path(), attention, attention, seed, "finished", None, results, {"data": {"train_max_length": 30}})
 
 
 @pytest.fixture(scope="module")

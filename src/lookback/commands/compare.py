@@ -2,29 +2,36 @@
 
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.errors import InputError
 from lookback.report import compare, comparison_directory
-from lookback.report.outputs import output_runs
+from lookback.report.outputs import EvaluationSet, compare_outputs
 from lookback.runs import read_runs
 
 
 def compare_runs(config: DictConfig) -> None:
     """Compare ``config.runs`` and ``config.systems`` in ``config.out``."""
     entries = [config.runs] if isinstance(config.runs, str) else list(config.runs)
-    systems = {str(name): str(path) for name, path in (config.systems or {}).items()}
     out = Path(config.out or comparison_directory(entries))
     runs = read_runs(entries)
-    baseline = config.baseline
-    if systems:
-        for key in ("source", "reference"):
-            if config[key] is None:
-                raise InputError(f"{key}=null: expected the file that the systems translated, or its translation")
-        folder = out.parent if out.suffix == ".html" else out
-        runs += output_runs(systems, config.source, config.reference, folder, config.bleu_tokenize)
-        if baseline is None and not any(run.attention == "none" for run in runs):
-            baseline = next(iter(systems))
-    elif config.source is not None or config.reference is not None:
-        raise InputError("systems=null: expected a name and a file for each system, beside source and reference")
-    compare(runs, out, baseline=baseline)
+    systems, alignments = _files(config, "systems"), _files(config, "alignments")
+    if not systems:
+        for key in ("source", "reference", "gold", "alignments"):
+            if config[key] is not None:
+                raise InputError(f"systems=null: expected a name and a file for each system, beside {key}")
+        compare(runs, out, baseline=config.baseline)
+        return
+    for key in ("source", "reference"):
+        if config[key] is None:
+            raise InputError(f"{key}=null: expected the file that the systems translated, or its translation")
+    about = EvaluationSet(config.source, config.reference, config.gold, config.alignment_base, config.bleu_tokenize)
+    compare_outputs(systems, about, out, alignments, runs, config.baseline)
+
+
+def _files(config: DictConfig, key: str) -> dict[str, str]:
+    """Files by the names of systems. Raises InputError for anything else."""
+    found = OmegaConf.to_container(config[key]) if OmegaConf.is_config(config[key]) else config[key] or {}
+    if not isinstance(found, dict) or not all(isinstance(path, str) for path in found.values()):
+        raise InputError(f"{key}={config[key]}: expected a name and a file for each, such as {key}='{{mine: mine.fr}}'")
+    return {str(name): path for name, path in found.items()}

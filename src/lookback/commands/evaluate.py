@@ -53,6 +53,7 @@ def evaluate(config: DictConfig) -> Results:
         module.search = build(config.search)
     own = trained.run.test / "results.json"
     unknown: dict[str, Any] = {
+        "arm": None,
         "convergence": None,
         "cost": dict.fromkeys(COST),
         "training_data": dict.fromkeys(TRAINING_DATA),
@@ -67,6 +68,7 @@ def evaluate(config: DictConfig) -> Results:
         data,
         directory,
         config.accelerator,
+        arm=trained_on["arm"] or trained.config.names.get("arm") or trained.config.names.attention,
         attention=trained.config.names.attention,
         data_name=name,
         seed=trained.config.seed,

@@ -36,6 +36,11 @@ def words(text: str) -> list[str]:
     return text.split() if text.isascii() else _WORD.findall(text)
 
 
+def has_spaced_words(*texts: str) -> bool:
+    """Whether the words of each text are those of `str.split()`, which gold links count: not in all scripts."""
+    return all(len(words(text)) == len(text.split()) for text in texts)
+
+
 def word_starts(text: str) -> list[int]:
     """Where each of the words begins."""
     return [match.start() for match in _WORD.finditer(text)]

@@ -31,8 +31,9 @@ def results(
     predictions: Sequence[Prediction],
     tokenize: str,
     *,
-    attention: str,
-    seed: int,
+    arm: str,
+    attention: str | None,
+    seed: int | None,
     data: str,
     perplexity: float,
     aer: Aer | None,
@@ -66,6 +67,7 @@ def results(
         )  # with `lo` and `hi`: the whole test set, which has none, is left out
     record: Results = {
         "schema": SCHEMA_VERSION,
+        "arm": arm,
         "attention": attention,
         "seed": seed,
         "data": data,

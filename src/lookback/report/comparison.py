@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
+from lookback.common.suggestions import nearest
 from lookback.report.charts.capacity_chart import capacity_chart
 from lookback.report.charts.charts import save_chart
 from lookback.report.charts.difference_chart import difference_chart
@@ -25,13 +26,13 @@ from lookback.report.evidence.tuning import tuned_in_words, tuned_rows
 from lookback.report.page import write_page
 from lookback.report.tables.difference_table import arm_rows, arm_table, difference_rows, difference_tables
 from lookback.report.tables.recall_table import recall_rows
-from lookback.report.tables.table import cost_table, score_table, write_csv
+from lookback.report.tables.table import cost_table, relative, score_table, write_csv
 from lookback.runs import Run
 from lookback.runs.run import is_run
 
 CSV, TEXT = "comparison.csv", "comparison.txt"
 PAGE = "report.html"
-ARMS, DIFFERENCES, RECALL = "attentions.csv", "differences.csv", "recall.csv"
+ARMS, DIFFERENCES, RECALL = "arms.csv", "differences.csv", "recall.csv"
 TUNING, SIZES = "tuning.csv", "capacity.csv"
 CURVE, DIFFERENCE, CAPACITY = "length_curve", "length_difference", "capacity"
 
@@ -47,7 +48,7 @@ def compare(
 ) -> list[Path]:
     """Print the tables of `runs`, and what their attentions gain over the attention `baseline`, in a sentence too.
 
-    Into `out` go comparison.txt, what is printed, in 80 columns; comparison.csv, a row a run; attentions.csv, a row
+    Into `out` go comparison.txt, what is printed, in 80 columns; comparison.csv, a row a run; arms.csv, a row
     an attention, with intervals; differences.csv, a row an attention and bucket; recall.csv, where in the source
     words are lost; tuning.csv, a row an attention and learning rate, where there are several;
     length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; capacity.{csv and the same}, where runs of one
@@ -96,14 +97,19 @@ def comparison_directory(entries: Sequence[Path | str]) -> Path:
 def _checked_groups(runs: Sequence[Run], out: Path, baseline: str | None) -> list[Group]:
     if not runs:
         raise InputError("runs=[]: expected at least one run directory")
-    if baseline is not None and baseline not in (known := sorted({run.attention for run in runs})):
-        raise InputError(f"baseline={baseline}: no run has this attention; expected one of {', '.join(known)}")
-    return grouped(runs, out, baseline)
+    groups = grouped(runs, out, baseline)
+    if baseline is not None:
+        known = {name for group in groups for run in group.runs for name in (run.arm, run.recipe)}
+        if baseline not in known | {run.attention for run in runs}:
+            hint = nearest(baseline, sorted(known)) or f"; expected one of {', '.join(sorted(known))}"
+            raise InputError(f"baseline={baseline}: no arm has this name{hint}")
+    return groups
 
 
 def _write_files(out: Path, groups: Sequence[Group], shown: Sequence[Shown]) -> list[Path]:
     """The tables as CSV and the charts; what an older comparison of these runs left beside them goes."""
-    older = _older_files(out, groups)
+    refuse_other_runs(out, [run.directory for group in groups for run in group.runs])
+    older = _older_files(out)
     paths = [out / CSV]
     write_csv(paths[0], [row for group in groups for row in group.rows])
     paths.append(_write_text(out / TEXT, shown))
@@ -154,11 +160,12 @@ def _shown(group: Group, numbered: bool) -> Iterator[Shown]:
         yield _EMPTY_LINE
         yield TerminalCurve(group.counted.arms), {}
         yield _EMPTY_LINE
-    yield cost_table(table), {}
+    if any(run.is_training for run in group.runs):
+        yield cost_table(table), {}
     for row in table:
         if row["status"] != "finished":
             why = f": {row['reason']}" if row["reason"] else ""
-            text = f"{row['attention']} seed={row['seed']} ({row['run']}) {row['status']}{why}"
+            text = f"{row['arm']} seed={row['seed']} ({row['run']}) {row['status']}{why}"
             yield text, {"style": "red", "soft_wrap": True, **_PLAIN}
     if about.arms:
         yield _EMPTY_LINE
@@ -175,14 +182,20 @@ def _shown(group: Group, numbered: bool) -> Iterator[Shown]:
         yield f"note: {note}", _NOTE
 
 
-def _older_files(out: Path, groups: Sequence[Group]) -> set[Path]:
-    """What an older comparison of these runs left in `out`. Raises `InputError` where there is one of other runs."""
+def refuse_other_runs(out: Path, directories: Sequence[Path]) -> None:
+    """Raise `InputError` where `out` holds a comparison of runs that are not in these directories."""
     if not (out / CSV).exists():
-        return set()
+        return
     with (out / CSV).open(encoding="utf-8", newline="") as file:
         older = {row.get("run") or "" for row in csv.DictReader(file)}
-    if others := sorted(older - {row["run"] for group in groups for row in group.rows}):
+    if others := sorted(older - {relative(directory, out) for directory in directories}):
         raise InputError(f"out={out}: holds a comparison of other runs ({others[0]}, …); expected a fresh directory")
+
+
+def _older_files(out: Path) -> set[Path]:
+    """What an older comparison of these runs left in `out`."""
+    if not (out / CSV).exists():
+        return set()
     # no more than these: somebody's own file may begin like one of ours
     charts = rf"({CURVE}|{DIFFERENCE}|{CAPACITY})(-\d+)?\.(vl\.json|svg|pdf|png)"
     found = {path for path in out.iterdir() if re.fullmatch(charts, path.name)}

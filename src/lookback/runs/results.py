@@ -27,7 +27,8 @@ def check_results(record: Any, where: str = "results.json") -> None:
 def read_results(path: Path | str) -> Results:
     """Read and check a results.json. Raises `InputError` with the file for anything else.
 
-    A file of version 1 to 3 is read as one of this version, with null for what it does not hold.
+    A file of version 1 to 4 is read as one of this version, with null for what it does not hold; its arm has the name
+    of its attention.
     """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -50,8 +51,9 @@ def _upgraded(record: Any) -> Any:
     if record["schema"] < 3:
         record = _in_buckets(record, ("chrf", "ter"))
         record |= dict.fromkeys(("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length"))
-    record = _in_buckets(record, ("omitted", "repeated"))
-    return {**record, **dict.fromkeys(NEW_IN_4), "schema": SCHEMA_VERSION}
+    if record["schema"] < 4:
+        record = {**_in_buckets(record, ("omitted", "repeated")), **dict.fromkeys(NEW_IN_4)}
+    return {**record, "arm": record.get("attention"), "schema": SCHEMA_VERSION}
 
 
 def _in_buckets(record: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:

@@ -7,10 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lookback.common.configs import with_present_targets
 from lookback.common.errors import InputError
+from lookback.runs.arm import arm_name, chosen_attention, read_yaml
 from lookback.runs.results import read_results
 from lookback.runs.schema import Results
 from lookback.runs.status import read_status
@@ -21,7 +20,10 @@ class Run:
     """One run directory, as a report sees it."""
 
     directory: Path
-    attention: str
+    arm: str
+    """What it is called in a comparison; runs of one arm differ in their seeds"""
+    attention: str | None
+    """As typed; None for what another system wrote, and where it is not known"""
     seed: int | None
     status: str
     """running, finished, failed or interrupted; "unknown" where the run left no status.json"""
@@ -38,6 +40,18 @@ class Run:
         return _flat(with_present_targets(self.config))
 
     @property
+    def recipe(self) -> str:
+        """Whose settings it has: the name that its config gives the arm, as `experiment=cho2014` does, or else the
+        attention. A setting that it brings with it, such as its paper's query state, is no difference to report."""
+        given = _given(self.config, "arm")
+        return given or self.attention or self.arm
+
+    @property
+    def is_training(self) -> bool:
+        """Whether it is a training of lookback's, and not what another system wrote."""
+        return self.seed is not None or bool(self.config)
+
+    @property
     def bleu(self) -> float | None:
         """BLEU of the whole test set; None without a score."""
         return self.results["bleu"] if self.results else None
@@ -48,13 +62,16 @@ def read_run(directory: Path | str) -> Run:
     directory = Path(directory)
     if not is_run(directory):
         raise InputError(f"{directory}: expected a run directory (there is no .hydra/config.yaml in it)")
-    config = _yaml(directory / ".hydra" / "config.yaml")
+    config = read_yaml(directory / ".hydra" / "config.yaml")
     status, reason = read_status(directory / "status.json")
     path = directory / "test" / "results.json"
     results = read_results(path) if path.exists() else None
-    attention = results["attention"] if results else _name(config, directory)
-    seed = results["seed"] if results else config.get("seed")
-    return Run(directory, attention, seed if isinstance(seed, int) else None, status, reason, results, config)
+    if results:
+        return Run(directory, results["arm"], results["attention"], results["seed"], status, reason, results, config)
+    attention = _given(config, "attention") or chosen_attention(directory)
+    arm = _given(config, "arm") or arm_name(directory, attention or "?")
+    seed = config.get("seed")
+    return Run(directory, arm, attention, seed if isinstance(seed, int) else None, status, reason, None, config)
 
 
 def read_runs(directories: Iterable[Path | str]) -> list[Run]:
@@ -77,7 +94,7 @@ def read_runs(directories: Iterable[Path | str]) -> list[Run]:
 def runs_inside(directory: Path | str) -> list[Path]:
     """The run directories below a sweep's directory, in the order of their names, 2 before 10."""
     configs = Path(directory).glob("**/.hydra/config.yaml")
-    return sorted((config.parent.parent for config in configs), key=_natural)
+    return sorted((config.parent.parent for config in configs), key=lambda path: natural(str(path)))
 
 
 def training_limit(run: Run) -> int | None:
@@ -98,31 +115,11 @@ def is_run(directory: Path) -> bool:
     return (directory / ".hydra" / "config.yaml").is_file()
 
 
-def _name(config: Mapping[str, Any], directory: Path) -> str:
-    """The arm's name: what a recipe calls it, else the attention that was typed."""
+def _given(config: Mapping[str, Any], key: str) -> str | None:
+    """A name that the config gives itself under `names`; None for one that is taken from what was chosen."""
     names = config.get("names")
-    name = names.get("attention") if isinstance(names, Mapping) else None
-    if isinstance(name, str) and "${" not in name:
-        return name
-    return _chosen_attention(directory / ".hydra" / "hydra.yaml")
-
-
-def _chosen_attention(path: Path) -> str:
-    """What was typed as attention=…; Hydra keeps it beside the config."""
-    node: Any = _yaml(path) if path.exists() else None
-    for key in ("hydra", "runtime", "choices", "attention"):
-        node = node.get(key) if isinstance(node, Mapping) else None
-    return node if isinstance(node, str) else "?"
-
-
-def _yaml(path: Path) -> Mapping[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: {' '.join(str(error).split())}; expected YAML") from None
-    if not isinstance(content, Mapping):
-        raise InputError(f"{path}: found {type(content).__name__}, expected YAML with keys")
-    return content
+    name = names.get(key) if isinstance(names, Mapping) else None
+    return name if isinstance(name, str) and "${" not in name else None
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -135,5 +132,6 @@ def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
-    return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", str(path))]
+def natural(text: str) -> list[tuple[str, float]]:
+    """A key to sort texts by, 2 before 10 and 0.002 before 0.01."""
+    return [(between, float(number or 0)) for between, number in re.findall(r"(\D*)(\d+(?:\.\d+)?)?", text)]

@@ -3,7 +3,7 @@
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 Interval = list[float]
 """[low, high]: a 95 % interval"""
@@ -143,9 +143,10 @@ class TrainingData(TypedDict):
 class Results(TypedDict):
     """All of results.json."""
 
-    schema: Annotated[int, "version of this description: 4"]
-    attention: Annotated[str, "name of the attention, as typed: attention=bahdanau"]
-    seed: Annotated[int, "the run's one seed"]
+    schema: Annotated[int, "version of this description: 5"]
+    arm: Annotated[str, "name of what is compared; runs of one arm differ in their seeds: names.arm"]
+    attention: Annotated[str | None, "name of the attention, as typed: attention=bahdanau; null for another system"]
+    seed: Annotated[int | None, "the run's one seed; null for another system"]
     data: Annotated[str, "name of the corpus, as typed: data=grammar"]
     bleu: Annotated[float | None, "corpus BLEU of the test set, 0..100; null for an empty test set"]
     signature: Annotated[str, "sacrebleu's signature of `bleu`; runs that differ in it are never ranked together"]

@@ -33,7 +33,7 @@ def chart_rows(run: Run, name: str) -> list[dict[str, Any]]:
     assert run.results is not None
     buckets: Sequence[Mapping[str, Any]] = run.results["by_length"]
     places = Places(buckets)
-    points = mean_points(run.attention, [run_curve(run, measure_of("bleu"))], places, "bleu")
+    points = mean_points(run.arm, [run_curve(run, measure_of("bleu"))], places, "bleu")
     scores = [{key: bucket[key] for key in MEASURES} for bucket in buckets if bucket["n"]]
     rows = [{**point, "part": "point", "run": name, **of} for point, of in zip(points, scores, strict=True)]
     rows += [{**limit, "part": "limit"} for limit in limit_points([run], axis_end(points), places.at)]

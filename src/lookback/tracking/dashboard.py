@@ -121,7 +121,7 @@ def workspace(project: str, entity: str, name: str, chart: str) -> Any:
         sections=sections,
         settings=ws.WorkspaceSettings(max_runs=50),
         runset_settings=ws.RunsetSettings(
-            groupby=[expr.Config("names.data"), expr.Config("names.attention")],
+            groupby=[expr.Config("names.data"), expr.Config("names.arm")],
             pinned_columns=["summary:test/bleu", "summary:test/signature", "config:seed"],
         ),
     )

@@ -212,7 +212,7 @@ def _log_alignments(tracked: Any, run: Run) -> None:
     moments = len(alignments.epochs)
     for moment in np.unique(np.linspace(0, moments - 1, min(MOMENTS, moments)).round().astype(int)).tolist():
         update = alignments.updates[moment] if alignments.updates else moment
-        when = f"{run.attention}, seed {run.seed}: epoch {alignments.epochs[moment]:.3g}, update {update:,}"
+        when = f"{run.arm}, seed {run.seed}: epoch {alignments.epochs[moment]:.3g}, update {update:,}"
         record: dict[str, Any] = {"alignment/update": update}
         for length, sentence in sentences.items():
             weights = sentence.weights[moment].astype(np.float64)

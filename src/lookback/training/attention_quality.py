@@ -6,16 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.data.corpora.gold_alignment import Gold
 from lookback.evaluation import BOUNDS, SHIFTS, Diagnostics, LinkCounts, count_links, diagnose, shifted_links
 from lookback.evaluation.length_curve import cut
 from lookback.runs.schema import Aer, AttentionBucket, Links
-
-
-class Gold(NamedTuple):
-    """The gold links of a sentence, (source word, target word); ``possible`` are those that are not sure."""
-
-    sure: list[tuple[int, int]]
-    possible: list[tuple[int, int]]
 
 
 class _Look(NamedTuple):

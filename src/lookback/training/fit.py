@@ -16,6 +16,7 @@ from lookback.data import Tokenizer, TranslationData
 from lookback.data.batches.loading import BatchLoader
 from lookback.evaluation import convergence
 from lookback.runs import Results, TrainingData
+from lookback.runs.arm import arm_name
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.runs.status import recording
@@ -42,6 +43,8 @@ def train(config: DictConfig, directory: Path | str) -> Results:
     Where the directory has a last checkpoint, training goes on from there, to the same numbers as without the stop.
     """
     run = RunDirectory(directory)
+    if config.names.arm is None:
+        config.names.arm = arm_name(run.path, config.names.attention)
     data = None
     if run.last.is_file():  # before anything in the directory changes: a refusal leaves the run as it is
         _check_same(read_checkpoint(run.last)["config"], plain(config), run)
@@ -123,6 +126,7 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> Resu
         data,
         run.test,
         config.trainer.accelerator,
+        arm=config.names.arm,
         attention=config.names.attention,
         data_name=config.names.data,
         seed=config.seed,
@@ -143,7 +147,7 @@ def _report(run: RunDirectory, record: Results, config: dict[str, Any], loggers:
     from lookback.report import length_chart, save_chart, write_report
     from lookback.runs import Run
 
-    finished = Run(run.path, record["attention"], record["seed"], "finished", None, record, config)
+    finished = Run(run.path, record["arm"], record["attention"], record["seed"], "finished", None, record, config)
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             log_test(logger, finished)

@@ -7,7 +7,7 @@ from pathlib import Path
 import lightning
 
 from lookback.common.files import write_json
-from lookback.common.words import Link, words
+from lookback.common.words import Link, has_spaced_words
 from lookback.data import TranslationData
 from lookback.evaluation import agreement, count, label, results, rise_in_words
 from lookback.runs import Prediction, write_predictions
@@ -23,6 +23,7 @@ def test(
     directory: Path,
     accelerator: str,
     *,
+    arm: str,
     attention: str,
     data_name: str,
     seed: int,
@@ -52,6 +53,7 @@ def test(
     record = results(
         predictions,
         tokenize,
+        arm=arm,
         attention=attention,
         seed=seed,
         data=data_name,
@@ -91,9 +93,7 @@ def gold_links(data: TranslationData, predictions: Sequence[Prediction]) -> list
         return None
     rows = (texts[prediction.id] for prediction in predictions)
     return [
-        [(i, j) for i, j in row["alignment"] or []]
-        if all(len(words(row[side])) == len(row[side].split()) for side in ("source", "target"))
-        else None
+        [(i, j) for i, j in row["alignment"] or []] if has_spaced_words(row["source"], row["target"]) else None
         for row in rows
     ]
 

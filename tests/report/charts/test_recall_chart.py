@@ -65,7 +65,7 @@ def test_rows_for_the_csv_are_the_curves(found):
     assert len(written) == sum(len(arm.mean) for arm in found.values()) * len(FIFTHS)
     for name, arm in found.items():
         for part in arm.mean:
-            of = [row for row in written if (row["attention"], row["lo"]) == (name, part.get("lo"))]
+            of = [row for row in written if (row["arm"], row["lo"]) == (name, part.get("lo"))]
             assert [row["part"] for row in of] == list(FIFTHS)
             assert [row["recall"] for row in of] == part["recall"]
             assert [[row["low"], row["high"]] for row in of] == [ci or [None, None] for ci in part["ci"]]

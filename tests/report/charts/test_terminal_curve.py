@@ -23,7 +23,7 @@ def run(attention, scores, n=(60, 60, 60, 60), seed=1, limit=None):
     ]
     results = {"bleu": sum(filter(None, scores)) / len(scores), "by_length": buckets, "signature": "nrefs:1|tok:none"}
     config = {"data": {"train_max_length": limit}, "attention": {"_target_": attention}}
-    return Run(Path(attention), attention, seed, "finished", None, results, config)
+    return Run(Path(attention), attention, attention, seed, "finished", None, results, config)
 
 
 def shown(runs, width=60, encoding="utf-8"):
@@ -155,4 +155,4 @@ def test_colours_are_the_charts_and_the_baseline_has_the_terminals_own():
 
 def test_without_a_score_there_is_nothing_to_draw():
     with pytest.raises(ValueError, match="none is scored"):
-        TerminalCurve([Run(Path("a"), "dot", 1, "failed", None, None, {})])
+        TerminalCurve([Run(Path("a"), "dot", "dot", 1, "failed", None, None, {})])

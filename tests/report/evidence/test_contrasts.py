@@ -1,5 +1,7 @@
 """Who is compared with whom: by seed, with the baseline of the same settings, and never where that is not fair."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,14 +75,26 @@ def test_an_arm_meets_the_baseline_of_its_own_settings(run):
         "dot, cell=lstm": "none, cell=lstm",
     }
     lonely = evidence([runs[0], runs[3]])  # whatever else differs: the comparison says so
-    assert [(contrast.arm, contrast.baseline) for contrast in lonely.contrasts] == [
-        ("dot, cell=lstm", "none, cell=gru")
-    ]
+    assert [(contrast.arm, contrast.baseline) for contrast in lonely.contrasts] == [("dot", "none")]
     undecided = evidence([runs[0], runs[2], run("other", "dot", cell="rnn")])
     assert undecided.contrasts == []
-    assert undecided.notes == [
-        "dot, cell=rnn: several runs of none have as many of its settings; no difference was taken"
+    assert undecided.notes == ["dot: several runs of none have as many of its settings; no difference was taken"]
+
+
+def test_a_baseline_is_an_arm_or_else_the_arms_of_a_recipe_or_attention(run):
+    gru, lstm, dot = run("a", "none"), run("b", "none", cell="lstm"), run("c", "dot")
+    assert [(c.arm, c.baseline) for c in evidence([gru, lstm, dot], "none, cell=gru").contrasts] == [
+        ("dot", "none, cell=gru"),
+        ("none, cell=lstm", "none, cell=gru"),
     ]
+    recipe = run("d", "none", cell="rnn")
+    recipe = replace(recipe, arm="cho2014", config={**recipe.config, "names": {"arm": "cho2014"}})
+    assert {(c.arm, c.baseline) for c in evidence([gru, recipe, dot]).contrasts} == {
+        ("cho2014", "none"),
+        ("dot", "none"),
+    }
+    # the recipe alone looks nowhere: it is what the other is compared with
+    assert [(c.arm, c.baseline) for c in evidence([recipe, dot]).contrasts] == [("dot", "cho2014")]
 
 
 def test_what_cannot_be_compared_is_said(run):

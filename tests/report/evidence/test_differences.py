@@ -1,9 +1,11 @@
 """What else differs between runs than the attention and the seed."""
 
+from pathlib import Path
+
 import pytest
 
-from lookback.report.evidence.differences import arm, arms, brought, differing, naming
-from lookback.runs import read_run
+from lookback.report.evidence.differences import arms, brought, differing, told_apart
+from lookback.runs import Run, read_run
 
 
 @pytest.fixture
@@ -15,14 +17,35 @@ def test_attention_seed_names_and_places_are_no_difference(run):
     assert differing([run("a", "none", 1), run("b", "bahdanau", 2), run("c", "dot", 3)]) == []
 
 
-def test_a_setting_is_a_difference_and_part_of_the_arms_name(run):
+def test_a_setting_is_a_difference_but_no_part_of_names_that_differ_anyway(run):
     runs = [run("a", "none", 1), run("b", "bahdanau", 1, cell="lstm")]
     assert differing(runs) == ["encoder.cell"]
-    assert [arm(each, differing(runs)) for each in runs] == ["none, cell=gru", "bahdanau, cell=lstm"]
+    assert list(arms(runs)) == ["none", "bahdanau"]
 
 
-def test_names_that_would_be_the_same_are_written_out(run):
-    assert arm(run("a"), ["encoder.layers", "decoder.layers"]) == "bahdanau, encoder.layers=1, decoder.layers=None"
+def test_runs_of_one_name_that_differ_in_a_setting_are_told_apart_by_it(run):
+    runs = [run("a", "dot", 1), run("b", "dot", 1, cell="lstm"), run("c", "none", 1), run("d", "dot", 2)]
+    names = ["dot, cell=gru", "dot, cell=lstm", "none", "dot, cell=gru"]
+    assert [each.arm for each in told_apart(runs)] == names
+    assert [each.arm for each in told_apart(told_apart(runs))] == names
+    assert {name: [each.seed for each in of] for name, of in arms(runs).items()} == {
+        "none": [1],
+        "dot, cell=gru": [1, 2],
+        "dot, cell=lstm": [1],
+    }
+
+
+def test_a_name_that_was_given_to_two_attentions_says_which(run):
+    runs = [as_recipe(run, "mine"), as_recipe(run, "mine", attention="dot")]
+    assert list(arms(runs)) == ["mine, none", "mine, dot"]
+
+
+def test_what_another_system_wrote_differs_in_no_setting(run):
+    system = Run(Path("s"), "joey", None, None, "finished", None, None, {})
+    runs = [run("a", "dot"), system]
+    assert differing(runs) == []
+    assert list(arms(runs)) == ["dot", "joey"]
+    assert brought([*runs, run("b", "none")], "decoder.query") == {"none": "previous", "dot": "current"}
 
 
 def test_the_papers_query_states_are_named_but_no_difference_of_settings(run):
@@ -45,7 +68,7 @@ def test_the_rate_that_an_attention_brings_is_no_difference_but_another_one_is(r
     assert list(arms(runs)) == [
         "none, learning_rate=0.002",
         "none, learning_rate=0.008",
-        "bahdanau, learning_rate=0.004",
+        "bahdanau",
     ]
 
 
@@ -57,24 +80,21 @@ def test_what_is_scored_on_the_way_is_no_difference(run, make_run):
     assert differing([run("a", "dot"), read_run(other.parent.parent)]) == []
 
 
-def as_recipe(run, name, **options):
+def as_recipe(run, name, attention="none", **options):
     """A run whose config names its arm itself, as `experiment=cho2014` does."""
-    made = run(f"{name}{options}", "none", **options)
+    made = run(f"{name}{attention}{options}", attention, **options)
     path = made.directory / ".hydra" / "config.yaml"
-    path.write_text(path.read_text().replace("${hydra:runtime.choices.attention}", name))
+    path.write_text(path.read_text().replace("names:\n", f"names:\n  arm: {name}\n"))
     return read_run(made.directory)
 
 
 def test_a_recipe_has_its_own_name_and_what_it_sets_is_in_no_other(run):
     runs = [run("a", "none"), run("b", "bahdanau"), as_recipe(run, "cho2014", cell="lstm")]
-    assert runs[2].attention == "cho2014"
+    assert (runs[2].arm, runs[2].recipe, runs[2].attention) == ("cho2014", "cho2014", "none")
     assert differing(runs) == ["encoder.cell"]  # said aloud all the same
-    assert naming(runs) == []
-    assert list(arms(runs)) == ["none", "bahdanau", "cho2014"]
+    assert list(arms(runs)) == ["none", "cho2014", "bahdanau"]
 
 
-def test_within_a_recipe_and_between_the_others_a_setting_counts(run):
+def test_within_a_recipe_a_setting_is_in_its_names_alone(run):
     both = [as_recipe(run, "cho2014", cell=cell) for cell in ("gru", "lstm")]
-    assert list(arms([run("a", "none"), *both])) == ["none, cell=gru", "cho2014, cell=gru", "cho2014, cell=lstm"]
-    others = [run("b", "bahdanau"), run("c", "none", cell="lstm")]
-    assert list(arms([*others, both[0]])) == ["none, cell=lstm", "bahdanau, cell=gru", "cho2014, cell=gru"]
+    assert list(arms([run("a", "none"), *both])) == ["none", "cho2014, cell=gru", "cho2014, cell=lstm"]

@@ -13,7 +13,7 @@ from lookback.runs import Run
 def run(updates=100, target_tokens=2500, attention="dot", rise=None):
     convergence = None if rise is None else {"validation_bleu": 9.0, "rise": rise, "since_update": 80, "updates": 100}
     results = {"cost": {"updates": updates, "target_tokens": target_tokens}, "convergence": convergence}
-    return Run(Path("x"), attention, 1, "finished", None, results, {})
+    return Run(Path("x"), attention, attention, 1, "finished", None, results, {})
 
 
 PAIRS = [(run(), run(attention="none"))] * 3
@@ -239,7 +239,7 @@ def test_seeds_of_arms_that_have_not_as_many():
 def test_untrained_arms_get_no_verdict():
     found = said(contrast(gain=0.02, p=0.001, score=0.04), contrast("general", 0.01, 0.001, score=0.03))
     assert found.startswith(
-        "Not trained long enough to be compared: every attention scores under 1 BLEU. 3 seeds. Equal budgets"
+        "Not trained long enough to be compared: every arm scores under 1 BLEU. 3 seeds. Equal budgets"
     )
     assert "dot" not in found
     assert "dot scores 3.0 BLEU more" in said(contrast(gain=3.0, p=0.001, score=3.02))

@@ -9,7 +9,7 @@ from lookback.runs import Run
 
 
 def run(attention="dot", seed=1, **results):
-    return Run(Path(f"{attention}{seed}"), attention, seed, "finished", None, results, {})
+    return Run(Path(f"{attention}{seed}"), attention, attention, seed, "finished", None, results, {})
 
 
 def logged(rise):
@@ -24,4 +24,4 @@ def test_the_mean_over_seeds_of_an_arm():
 def test_unknown_of_one_is_unknown_of_the_arm(unknown):
     assert mean_rise([run(convergence=logged(3.0)), unknown]) is None
     assert mean_rise([]) is None
-    assert mean_rise([Run(Path("x"), "dot", 1, "failed", None, None, {})]) is None
+    assert mean_rise([Run(Path("x"), "dot", "dot", 1, "failed", None, None, {})]) is None

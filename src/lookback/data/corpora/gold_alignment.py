@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lookback.common.errors import InputError
+from lookback.common.words import Link
 from lookback.data.corpora.lines import check_file, read_lines
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ BASES = (0, 1)
 _LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 
 
-class Link(NamedTuple):
+class _WrittenLink(NamedTuple):
     """One link. Its words are counted as in the file, from 0 or from 1."""
 
     source: int
@@ -30,17 +31,22 @@ class Link(NamedTuple):
         )
 
 
-def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
-    """The pairs with the gold links of a file as two more features, `alignment` and `possible`.
+class Gold(NamedTuple):
+    """The gold links of a pair, in order; ``possible`` are those that are not sure."""
+
+    sure: list[Link]
+    possible: list[Link]
+
+
+def read_gold(path: str | Path, texts: Iterable[tuple[str, str]], base: int) -> list[Gold]:
+    """The links of a file, for each of these pairs of source and target.
 
     Line N of the file holds the links of pair N, none if it is blank: `i-j` (sure) and `ipj` (possible) between word i
-    of the source and word j of the target, counted from `base`. Words are what `str.split()` gives. Both features are
-    sorted lists of [source word, target word], counted from 0; `possible` has those that are not sure. Source and
+    of the source and word j of the target, counted from `base`. Words are what `str.split()` gives. Source and
     target are those of the pairs: a file of the other direction is not reversed. It is refused if a link of it names a
     word that is not there.
 
     Args:
-        pairs: features `source` and `target`, strings.
         path: the file, plain or .gz.
         base: 0 or 1, the number of the first word.
 
@@ -48,28 +54,38 @@ def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
     word that the sentence does not have (with the base or the direction that would fit), and if the file does not have
     a line for each pair.
     """
-    from datasets import List, Value
-
     if base not in BASES:
         raise ValueError(f"alignment_base: {base}, expected 0 or 1, the number of a sentence's first word")
     path = Path(path).expanduser()
     check_file(path)
     lines = [_links(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
-    if len(lines) != len(pairs):
-        raise InputError(f"{path}: has {len(lines):,} lines for {len(pairs):,} pairs; expected a line a pair")
-    lengths = [(len(row["source"].split()), len(row["target"].split())) for row in pairs]
+    lengths = [(len(source.split()), len(target.split())) for source, target in texts]
+    if len(lines) != len(lengths):
+        raise InputError(f"{path}: has {len(lines):,} lines for {len(lengths):,} pairs; expected a line a pair")
     _check(lines, lengths, path, base)
+    found = []
+    for links in lines:
+        every = {(link.source - base, link.target - base) for link in links}
+        sure = {(link.source - base, link.target - base) for link in links if link.is_sure}
+        found.append(Gold(sorted(sure), sorted(every - sure)))
+    return found
+
+
+def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
+    """The pairs with the gold links of a file as two more features, `alignment` (sure) and `possible`.
+
+    Both are lists of [source word, target word], counted from 0. Errors: those of `read_gold`.
+    """
+    from datasets import List, Value
+
+    found = read_gold(path, ((row["source"], row["target"]) for row in pairs), base)
     kind = List(List(Value("int32")))
-    sure = [{(link.source, link.target) for link in links if link.is_sure} for links in lines]
-    every = [{(link.source, link.target) for link in links} for links in lines]
-    possible = [links - sure_links for links, sure_links in zip(every, sure, strict=True)]
-    for name, sentences in (("alignment", sure), ("possible", possible)):
-        column = [[[i - base, j - base] for i, j in sorted(links)] for links in sentences]
-        pairs = pairs.add_column(name, column, feature=kind)
+    for name, links in (("alignment", [gold.sure for gold in found]), ("possible", [gold.possible for gold in found])):
+        pairs = pairs.add_column(name, [list(map(list, each)) for each in links], feature=kind)
     return pairs
 
 
-def _links(line: str, path: Path, number: int) -> list[Link]:
+def _links(line: str, path: Path, number: int) -> list[_WrittenLink]:
     links = []
     for text in line.split():
         match = _LINK.fullmatch(text)
@@ -77,11 +93,11 @@ def _links(line: str, path: Path, number: int) -> list[Link]:
             raise InputError(
                 f"{path}:{number}: {text!r} is no link, expected i-j (sure) or ipj (possible), words by their number"
             )
-        links.append(Link(int(match[1]), int(match[3]), match[2] == "-"))
+        links.append(_WrittenLink(int(match[1]), int(match[3]), match[2] == "-"))
     return links
 
 
-def _check(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], path: Path, base: int) -> None:
+def _check(lines: Sequence[list[_WrittenLink]], lengths: Sequence[tuple[int, int]], path: Path, base: int) -> None:
     for number, (links, (source, target)) in enumerate(zip(lines, lengths, strict=True), start=1):
         for link in links:
             if link.fits((source, target), base):
@@ -96,7 +112,7 @@ def _check(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], path
             )
 
 
-def _what_fits(lines: Sequence[list[Link]], lengths: Sequence[tuple[int, int]], base: int) -> str:
+def _what_fits(lines: Sequence[list[_WrittenLink]], lengths: Sequence[tuple[int, int]], base: int) -> str:
     """A guess at the mistake: the words are counted from another number, or the file is of the other direction."""
 
     def fits(other_base: int, reverse: bool) -> bool:

@@ -21,6 +21,9 @@ HYPOTHESIS_LENGTH = 2 * ORDERS
 REFERENCE_LENGTH = 2 * ORDERS + 1
 COLUMNS = 2 * ORDERS + 2
 
+TOKENIZERS = tuple(BLEU.TOKENIZERS)
+"""sacrebleu's, by the names that a signature has"""
+
 
 def sentence_statistics(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> NDArray[np.int64]:
     """Count, for each sentence, what BLEU needs to know of it.
@@ -100,12 +103,12 @@ def signature_tokenizer(signature: str) -> str:
     Raises `InputError` for a signature that names none that sacrebleu has.
     """
     named = [part.removeprefix("tok:") for part in signature.split("|") if part.startswith("tok:")]
-    if len(named) != 1 or named[0] not in BLEU.TOKENIZERS:
-        raise InputError(f"signature {signature!r}: expected sacrebleu's, with tok:{' or tok:'.join(BLEU.TOKENIZERS)}")
+    if len(named) != 1 or named[0] not in TOKENIZERS:
+        raise InputError(f"signature {signature!r}: expected sacrebleu's, with tok:{' or tok:'.join(TOKENIZERS)}")
     return named[0]
 
 
 def _metric(tokenize: str, effective_order: bool) -> Any:
-    if tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"tokenize={tokenize!r} is not one of {', '.join(BLEU.TOKENIZERS)}")
+    if tokenize not in TOKENIZERS:
+        raise ValueError(f"tokenize={tokenize!r} is not one of {', '.join(TOKENIZERS)}")
     return BLEU(tokenize=tokenize, effective_order=effective_order, force=True)

@@ -25,7 +25,7 @@ from lookback.report.charts.charts import (
 from lookback.report.charts.marks import ArmMarks, bucket_tooltip, in_lines, outside_lines
 from lookback.report.charts.points import pieces
 from lookback.report.evidence.contrasts import Contrast
-from lookback.report.evidence.headline import MODELS_DIFFER
+from lookback.report.evidence.headline import these_differ
 
 
 def difference_chart(contrasts: Sequence[Contrast], runs: Runs, measure: str = "bleu") -> alt.LayerChart:
@@ -52,7 +52,7 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Runs, measure: str = "
     color, shape = color_and_shape(compared, legend)
     marks = ArmMarks(
         x=length_axis(points, TITLES[places.buckets]),
-        y=_difference_axis(points, about, contrasts[0].pairs[0][1].attention),
+        y=_difference_axis(points, about, contrasts[0].pairs[0][1].recipe),
         color=color,
         shape=shape,
         tooltip=_tooltip(f"+{about.number}"),
@@ -130,12 +130,11 @@ def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
     """What is compared, on what, how the band is made, and the signature that BLEU is never shown without."""
     results = contrasts[0].pairs[0][0].results
     assert results is not None
-    seeds = sorted({contrast.difference.seeds for contrast in contrasts})
     sentences = contrasts[0].difference.whole["n"]
     subtitle = [
         f"data {results['data']}, {sentences:,} test sentences · beside each name: the difference over them all",
-        _seeds_and_band(seeds),
-        f"filled: {_meaning_of_filled(seeds)} · hollow: not, or n < {ENOUGH}",
+        _seeds_and_band(contrasts),
+        f"filled: {_meaning_of_filled(contrasts)} · hollow: not, or n < {ENOUGH}",
         score_signature(measure, results["signature"]),
     ]
     gained = "gained over" if measure.better == 1 else "more than"
@@ -143,14 +142,24 @@ def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
     return alt.TitleParams(text=f"{capital(measure.name)} {gained} {baselines}, by source length", subtitle=subtitle)
 
 
-def _seeds_and_band(seeds: Sequence[int]) -> str:
+def _seeds_and_band(contrasts: Sequence[Contrast]) -> str:
+    seeds = _seeds(contrasts)
     if seeds[-1] == 1:
-        return "one seed, so training noise is not in it · band: 95 % paired bootstrap interval over sentences alone"
+        trained = any(contrast.is_of_trainings for contrast in contrasts)
+        about = "one seed, so training noise is not in it · " if trained else ""
+        return f"{about}band: 95 % paired bootstrap interval over sentences alone"
     few = " (fewer than three)" if seeds[0] < FEW else ""
     return f"{span(seeds)} seeds{few} · band: 95 % interval of the paired difference, over trainings and sentences"
 
 
-def _meaning_of_filled(seeds: Sequence[int]) -> str:
-    if seeds[0] < FEW:
-        return f"{MODELS_DIFFER} (p < {LEVEL} over sentences), which is not said of the attentions"
-    return f"significant, Holm-corrected p < {LEVEL}"
+def _meaning_of_filled(contrasts: Sequence[Contrast]) -> str:
+    if _seeds(contrasts)[0] >= FEW:
+        return f"significant, Holm-corrected p < {LEVEL}"
+    trained = any(contrast.is_of_trainings for contrast in contrasts)
+    not_said = ", which is not said of the attentions" if trained else ""
+    return f"{these_differ(contrasts)} (p < {LEVEL} over sentences){not_said}"
+
+
+def _seeds(contrasts: Sequence[Contrast]) -> list[int]:
+    """The numbers of pairs, fewest first."""
+    return sorted({contrast.difference.seeds for contrast in contrasts})

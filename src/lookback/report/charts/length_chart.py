@@ -153,7 +153,7 @@ def _title(drawn: Mapping[str, _Arm], measure: Measure) -> alt.TitleParams:
     runs = [run for arm in drawn.values() for run in arm.runs]
     results = runs[0].results
     assert results is not None
-    names = ", ".join(dict.fromkeys(run.attention for run in runs))
+    names = ", ".join(dict.fromkeys(run.recipe for run in runs))
     sentences = sum(bucket["n"] for bucket in results["by_length"])
     few_sentences = (0 < bucket["n"] < ENOUGH for arm in drawn.values() for curve in arm.curves for bucket in curve)
     subtitle = [
@@ -168,7 +168,8 @@ def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure) -> str:
     """How many seeds the lines are of, and what the band is."""
     seeds = sorted({len(arm.runs) for arm in drawn.values()})
     if seeds[-1] == 1:
-        lines = "one seed, so training noise is not shown"
+        trained = any(run.is_training for arm in drawn.values() for run in arm.runs)
+        lines = "one seed, so training noise is not shown" if trained else "a line a system"
         band = "95 % bootstrap interval over sentences"
     else:
         few = " (fewer than three)" if seeds[0] < 3 else ""

@@ -58,6 +58,11 @@ class Contrast:
     """The arm's run and the baseline's, of the same seed"""
     difference: Difference
 
+    @property
+    def is_of_trainings(self) -> bool:
+        """Whether a training is compared, and not what other systems wrote alone."""
+        return any(run.is_training for pair in self.pairs for run in pair)
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -68,7 +73,7 @@ class Evidence:
     buckets: Buckets = "width"
     """How the sentences are cut by source length"""
     baseline: str | None = None
-    """Name of the attention that the others are compared with; None where there is nothing to compare"""
+    """Name of the arm, recipe or attention that the others are compared with; None where there is nothing to compare"""
     contrasts: list[Contrast] = field(default_factory=list)
     """Largest gain first"""
     rivals: list[Contrast] = field(default_factory=list)
@@ -121,12 +126,16 @@ class CountedRuns:
         measure_of(measure)  # which refuses one that is not known
         if not self._counted:
             return Evidence(measure, buckets, notes=list(self._notes))
-        attentions = {run.attention for run, _ in self._counted}
-        baseline = baseline or (BASELINE if BASELINE in attentions else min(attentions))
+        baseline = baseline or self._baseline()
         key = baseline, measure, buckets
         if key not in self._evidence:
             self._evidence[key] = self._tested(*key)
         return self._evidence[key]
+
+    def _baseline(self) -> str:
+        """`none` where some arms look nowhere and others do not, or else the first recipe by the alphabet."""
+        first = {name: self._counted[min(of_seed.values())][0] for name, of_seed in self._places.items()}
+        return BASELINE if _candidates(first, BASELINE) else min(run.recipe for run in first.values())
 
     def _tested(self, baseline: str, measure: str, buckets: Buckets) -> Evidence:
         sign = measure_of(measure).better or 1
@@ -179,9 +188,11 @@ class CountedRuns:
         ]
 
     def _pairs(self, one: str, other: str) -> list[Pair]:
-        """Places of the runs of two arms that share a seed."""
+        """Places of the runs of two arms that share a seed; what a system without seeds wrote goes with each run."""
         ours, theirs = self._places[one], self._places[other]
-        return [(ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())]
+        if None in ours or None in theirs:
+            return [(our, their) for our in ours.values() for their in theirs.values()]
+        return [(place, theirs[seed]) for seed, place in ours.items() if seed in theirs]
 
     def _runs(self, pairs: Sequence[Pair]) -> list[tuple[Run, Run]]:
         return [(self._counted[one][0], self._counted[other][0]) for one, other in pairs]
@@ -204,11 +215,12 @@ class CountedRuns:
 def evidence(
     runs: Sequence[Run], baseline: str | None = None, measure: str = "bleu", buckets: Buckets = "width"
 ) -> Evidence:
-    """Test the arms of `runs`, which share test set and signature, against those of the attention `baseline`.
+    """Test the arms of `runs`, which share test set and signature, against those that `baseline` names.
 
-    By default that is `none`, or else the first attention by the alphabet. An arm is compared with the baseline's arm
-    that has most of its other settings. `measure` is a key of `lookback.evaluation.MEASURES`; `buckets` of source
-    lengths are ten words wide, or have equally many sentences. To ask more than once, ask `CountedRuns`.
+    It names an arm, or the arms of a recipe or attention; by default `none`, or else the first by the alphabet. An arm
+    is compared with the baseline's arm that has most of its other settings. `measure` is a key of
+    `lookback.evaluation.MEASURES`; `buckets` of source lengths are ten words wide, or have equally many sentences. To
+    ask more than once, ask `CountedRuns`.
 
     Runs without scores or without segments.npz are left out. Raises `InputError` where runs were not tested on
     the same sentences after all, `ValueError` for a measure or buckets that are not known.
@@ -223,18 +235,18 @@ def counts_of(runs: Sequence[Run]) -> Counts:
 
 def _counted(
     compared: Mapping[str, Sequence[Run]], counts: Counts, notes: list[str]
-) -> tuple[list[tuple[Run, Segments]], dict[str, dict[int, int]]]:
+) -> tuple[list[tuple[Run, Segments]], dict[str, dict[int | None, int]]]:
     """The runs that have counts, and for each arm and seed the place of its run among them."""
     counted: list[tuple[Run, Segments]] = []
-    places: dict[str, dict[int, int]] = {}
+    places: dict[str, dict[int | None, int]] = {}
     for name, members in compared.items():
         for run in members:
             if (segments := counts[run.directory]) is None:
                 notes.append(f"{run.directory} has no test/segments.npz, and so no part in intervals and differences")
-            elif (seed := run.seed or 0) in places.get(name, {}):
-                notes.append(f"{run.directory} is a second run of {name} with seed {seed}: not counted again")
+            elif run.seed in places.get(name, {}):
+                notes.append(f"{run.directory} is a second run of {name} with seed {run.seed}: not counted again")
             else:
-                places.setdefault(name, {})[seed] = len(counted)
+                places.setdefault(name, {})[run.seed] = len(counted)
                 counted.append((run, segments))
     return counted, places
 
@@ -254,16 +266,29 @@ def _aligned(counted: Sequence[tuple[Run, Segments]], notes: list[str]) -> list[
 
 def _opponents(first: Mapping[str, Run], baseline: str, notes: list[str]) -> dict[str, str]:
     """The baseline's arm for each other arm; `first` has a run of every arm."""
-    candidates = {name: run for name, run in first.items() if run.attention == baseline}
+    candidates = _candidates(first, baseline)
     opponents: dict[str, str] = {}
     for name, run in first.items():
-        if run.attention == baseline or not candidates:
+        if name in candidates or not candidates:
             continue
         if (nearest := _nearest(run, candidates)) is None:
             notes.append(f"{name}: several runs of {baseline} have as many of its settings; no difference was taken")
         else:
             opponents[name] = nearest
     return opponents
+
+
+def _candidates(first: Mapping[str, Run], baseline: str) -> dict[str, Run]:
+    """The arms that `baseline` may mean: the one of that name, else those of that recipe, else of that attention.
+
+    None where that would be all of them.
+    """
+    for names in ({name: name for name in first}, {name: run.recipe for name, run in first.items()},
+                  {name: run.attention for name, run in first.items()}):  # fmt: skip
+        found = {name: run for name, run in first.items() if names[name] == baseline}
+        if 0 < len(found) < len(first):
+            return found
+    return {}
 
 
 def _nearest(run: Run, candidates: Mapping[str, Run]) -> str | None:

@@ -1,19 +1,29 @@
-"""What the configs of runs differ in. Attention and seed are meant to differ; anything else is a note of the report."""
+"""What the configs of runs differ in, and what the arms of a comparison are called.
+
+Attention and seed are meant to differ; anything else is a note of the report.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lookback.runs import Run
+from lookback.runs.arm import with_settings
+from lookback.runs.run import natural
 
 _NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger.", "data.cache", "callbacks.budgets.")
 """Keys that may differ: the seed is a column of its own, the others change no number."""
 
 _BROUGHT_BY_ATTENTION = ("attention.", "decoder.query", "learning_rate")
-"""Keys that an attention's own file sets: they tell two runs apart only where their attention has the same name."""
+"""Keys that an attention's own file sets: they tell two runs apart only where these are of one recipe."""
 
 
 def differing(runs: Sequence[Run]) -> list[str]:
-    """Config keys, such as `encoder.cell`, with more than one value in `runs`, beside the attention and the seed."""
+    """Config keys, such as `encoder.cell`, with more than one value in `runs`, beside the attention and the seed.
+
+    What another system wrote has no config, and differs in nothing.
+    """
+    runs = [run for run in runs if run.config]
     keys = dict.fromkeys(key for run in runs for key in run.settings if not key.startswith(_NO_NUMBER_DEPENDS_ON))
     if not any(map(rate_is_the_attentions, runs)):
         keys.pop("learning_rate", None)  # nothing reads it
@@ -25,30 +35,13 @@ def rate_is_the_attentions(run: Run) -> bool:
     return value(run, "optimizer.lr") == "${learning_rate}"
 
 
-def naming(runs: Sequence[Run]) -> list[str]:
-    """The keys of `differing` that belong into the names of arms: those that differ between runs of one recipe.
-
-    A recipe's own name stands for what the recipe sets (`named_by_recipe`).
-    """
-    kinds: dict[str, list[Run]] = {}
-    for run in runs:
-        kinds.setdefault(run.attention if named_by_recipe(run) else "", []).append(run)
-    needed = {key for of in kinds.values() for key in differing(of)}
-    return [key for key in differing(runs) if key in needed]
-
-
-def named_by_recipe(run: Run) -> bool:
-    """Whether its config names the arm itself, as `experiment=cho2014` does, and not after the chosen attention."""
-    name = run.settings.get("names.attention")
-    return isinstance(name, str) and "${" not in name
-
-
 def brought(runs: Sequence[Run], key: str) -> dict[str, Any]:
-    """The values of a key that attentions' own files set, such as `decoder.query`, by attention.
+    """The values of a key that attentions' own files set, such as `decoder.query`, by recipe.
 
-    Empty where all attentions have the same value, and where one of them has several: `differing` names such a key.
+    Empty where all have the same value, and where one of them has several: `differing` names such a key.
     """
-    values = {run.attention: value(run, key) for run in runs}
+    runs = [run for run in runs if run.config]
+    values = {run.recipe: value(run, key) for run in runs}
     return values if len(set(map(str, values.values()))) > 1 and not _differs(key, runs, True) else {}
 
 
@@ -63,22 +56,41 @@ def settings_but(run: Run, *keys: str) -> list[tuple[str, str]]:
     return [(key, str(run.settings[key])) for key in others]
 
 
-def arm(run: Run, keys: Sequence[str]) -> str:
-    """What is compared: the name of the attention or recipe, and `keys`. The runs of one arm differ in seed alone."""
-    short = [key.rpartition(".")[2] for key in keys]
-    names = [name if short.count(name) == 1 else key for key, name in zip(keys, short, strict=True)]
-    return ", ".join([run.attention, *(f"{name}={value(run, key)}" for key, name in zip(keys, names, strict=True))])
+def told_apart(runs: Sequence[Run]) -> list[Run]:
+    """The runs, in their order; where some of one arm differ in more than the seed, its name says in what.
+
+    Other names stay short, however much two arms differ: that is a note of the report. What is told apart once is
+    not changed by a second time.
+    """
+    arms: dict[str, list[Run]] = {}
+    for run in runs:
+        arms.setdefault(run.arm, []).append(run)
+    return [_named(run, arms[run.arm]) for run in runs]
+
+
+def _named(run: Run, of: Sequence[Run]) -> Run:
+    """The run with what tells it from others of its arm in its name: its attention, then its settings."""
+    several = len({other.attention for other in of}) > 1
+    alike = [other for other in of if other.attention == run.attention]
+    if not several and len(alike) == 1:
+        return run
+    name = f"{run.arm}, {run.attention}" if several else run.arm
+    return replace(run, arm=with_settings(name, {key: value(run, key) for key in differing(alike)}))
 
 
 def arms(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """The runs by their `arm`: `none` first, then by name; the runs of an arm in the order of their seeds."""
-    keys = naming(runs)
+    """The runs by their arm, told apart: `none` first, then by name; the runs of an arm in the order of their seeds."""
     found: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.attention != "none", arm(run, keys), run.seed or 0)):
-        found.setdefault(arm(run, keys), []).append(run)
+    for run in sorted(told_apart(runs), key=_place):
+        found.setdefault(run.arm, []).append(run)
     return found
 
 
-def _differs(key: str, runs: Sequence[Run], within_attention: bool) -> bool:
-    seen = {(run.attention if within_attention else "", str(value(run, key))) for run in runs}
+def _differs(key: str, runs: Sequence[Run], within_recipe: bool) -> bool:
+    seen = {(run.recipe if within_recipe else "", str(value(run, key))) for run in runs}
     return len(seen) > len({name for name, _ in seen})
+
+
+def _place(run: Run) -> tuple[bool, bool, list[tuple[str, float]], int]:
+    """The baseline of all others first: runs that look nowhere, those of no recipe before the others."""
+    return run.attention != "none", run.recipe != "none", natural(run.arm), run.seed or 0

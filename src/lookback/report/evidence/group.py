@@ -7,7 +7,7 @@ from pathlib import Path
 from lookback.evaluation import FEW
 from lookback.report.evidence.capacity import Capacity, capacity
 from lookback.report.evidence.contrasts import CountedRuns, Counts, Evidence, counts_of
-from lookback.report.evidence.differences import brought, differing, rate_is_the_attentions, value
+from lookback.report.evidence.differences import brought, differing, rate_is_the_attentions, told_apart, value
 from lookback.report.evidence.tuning import Tuned, tuned
 from lookback.report.tables.table import Row, rows
 from lookback.runs import Run
@@ -48,7 +48,7 @@ def grouped(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list
     as seen from `out`. Attentions are compared with `baseline` (`lookback.report.evidence.contrasts.evidence`).
     """
     groups = []
-    for number, members in enumerate(_alike(runs), 1):
+    for number, members in enumerate(map(told_apart, _alike(runs)), 1):
         counts = counts_of(members)
         counted = CountedRuns(members, counts)
         about = counted.evidence(baseline)
@@ -82,9 +82,10 @@ def _alike(runs: Sequence[Run]) -> list[list[Run]]:
 
 def _warnings(runs: Sequence[Run]) -> Iterator[str]:
     """Reasons to doubt that the attention made the difference."""
-    for key in differing(runs):
-        values = ", ".join(dict.fromkeys(str(value(run, key)) for run in runs))
-        yield f"the runs differ in more than the attention: {key} is {values}"
+    runs = [run for run in runs if run.config]  # what another system wrote has no settings
+    if keys := differing(runs):
+        each = (f"{key} is {', '.join(dict.fromkeys(str(value(run, key)) for run in runs))}" for key in keys)
+        yield f"the runs differ in more than the attention: {'; '.join(each)}"
     if (rates := brought(runs, "learning_rate")) and all(map(rate_is_the_attentions, runs)):
         named = ", ".join(f"{attention}: {rate}" for attention, rate in rates.items())
         yield f"each attention has a learning rate of its own ({named})"
@@ -99,10 +100,10 @@ def _warnings(runs: Sequence[Run]) -> Iterator[str]:
         yield f"unequal budgets: between {min(map(_count, updates)):,} and {max(map(_count, updates)):,} updates"
     seeds: dict[str, set[int | None]] = {}
     for run in runs:
-        seeds.setdefault(run.attention, set()).add(run.seed)
+        seeds.setdefault(run.arm, set()).add(run.seed)
     if len(seeds) > 1 and min(map(len, seeds.values())) < FEW:
         yield (
-            "fewer than three seeds of an attention: the spread between trainings is unknown, "
+            "fewer than three seeds of an arm: the spread between trainings is unknown, "
             "so differences are those of the trained models, not of the attentions"
         )
 

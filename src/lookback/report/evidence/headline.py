@@ -16,9 +16,6 @@ from lookback.runs import Run
 
 UNTRAINED = 1.0
 """BLEU of the whole test set: where every arm is under it, there is nothing to compare yet."""
-MODELS_DIFFER = "these trained models differ on this test set"
-"""What is said of fewer than three seeds in place of a significant difference between attentions"""
-
 
 _T = TypeVar("_T")
 
@@ -63,9 +60,11 @@ def answer(evidence: Evidence) -> Answer:
     best = evidence.contrasts[0]
     compared = [contrast for contrast in evidence.contrasts if contrast.baseline == best.baseline]
     seeds = sorted({contrast.difference.seeds for contrast in compared})
-    about = _seeds(seeds), _budgets(compared), _convergence(compared)
+    about = "The intervals are over sentences alone.", "", ""
+    if any(contrast.is_of_trainings for contrast in compared):
+        about = _seeds(seeds), _budgets(compared), _convergence(compared)
     if all(max(_known(whole["score"]), _known(whole["other"])) < UNTRAINED for whole in map(_whole, compared)):
-        claim = f"Not trained long enough to be compared: every attention scores under {UNTRAINED:.0f} BLEU"
+        claim = f"Not trained long enough to be compared: every arm scores under {UNTRAINED:.0f} BLEU"
         return Answer(claim, "", "", "", *about)
     few = seeds[0] < FEW
     decided = [contrast for contrast in compared if differs(contrast.difference.whole)]
@@ -96,7 +95,7 @@ def answer(evidence: Evidence) -> Answer:
     else:
         claim, basis = _gains(worse, "less"), _basis(worse, len(compared))
         shown, direction = worse, "worse"
-        claim += f": {MODELS_DIFFER}" if few else ""
+        claim += f": {these_differ(worse)}" if few else ""
     if worse and shown is not worse:
         parts.append(_gains(worse, "less"))
         basis += "" if better else f"; {_basis(worse, len(compared))}"
@@ -106,6 +105,12 @@ def answer(evidence: Evidence) -> Answer:
     if claim.startswith("on "):
         claim = "O" + claim[1:]
     return Answer(claim, basis, *_lengths(shown, few, direction, len(compared) == 1), *about)
+
+
+def these_differ(contrasts: Sequence[Contrast]) -> str:
+    """What is said of fewer than three seeds in place of a significant difference between attentions."""
+    trained = any(contrast.is_of_trainings for contrast in contrasts)
+    return f"these {'trained models' if trained else 'systems'} differ on this test set"
 
 
 def p_value(p: float) -> str:
@@ -154,7 +159,7 @@ def _winning(
         assert rival is not None
         claim += f", and {abs(_gain(rival)):.1f} more than {following.arm}, the next"
         basis += f"; over {following.arm}: {_basis([rival], rivals.family)}"
-    claim += f": {MODELS_DIFFER}" if few else ""
+    claim += f": {these_differ(winners)}" if few else ""
     pairs = [(one.arm, other.arm, rivals.of(one.arm, other.arm)) for one, other in combinations(winners, 2)]
     tested = [rival for _, _, rival in pairs if rival is not None]
     if tested and len(tested) == len(pairs) and not any(differs(rival.difference.whole) for rival in tested):

@@ -39,8 +39,8 @@ def tuned(runs: Sequence[Run]) -> list[Tuned]:
     so is an attention whose runs differ in more than rate and seed.
     """
     found = []
-    for attention in sorted({run.attention for run in runs}):
-        known = [run for run in runs if run.attention == attention and _perplexity(run) is not None]
+    for attention in sorted({run.recipe for run in runs}):
+        known = [run for run in runs if run.recipe == attention and _perplexity(run) is not None]
         if len(keys := differing(known)) != 1 or keys[0] not in RATES:
             continue
         grid: dict[Any, dict[int, float]] = {}

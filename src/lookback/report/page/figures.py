@@ -109,7 +109,7 @@ def _length(group: Group) -> Figure | None:
 
 def _difference(group: Group) -> Figure | None:
     variants = {}
-    for baseline in dict.fromkeys(run.attention for run in group.scored):
+    for baseline in dict.fromkeys(run.recipe for run in group.scored):
         about = group.counted.evidence(baseline)
         if about.contrasts:
             chart = difference_chart(about.contrasts, group.counted.arms)
@@ -239,7 +239,7 @@ def _learning_table(listed: Arms, measure: str, x: str) -> Table:
                 numbers = [f"{value:{form}}" for value in (values[0], values.min(), values.max(), values[-1])]
                 seed = "–" if run.seed is None else str(run.seed)
                 rows.append([name, seed, f"{len(curve):,}", *numbers, f"{curve[-1, 0]:,.0f}"])
-    return ["attention", "seed", "points", "first", "lowest", "highest", "last", f"last at, {_AXES[x]}"], rows
+    return ["arm", "seed", "points", "first", "lowest", "highest", "last", f"last at, {_AXES[x]}"], rows
 
 
 def _diagnostics_table(compared: Arms, measure: str) -> Table:

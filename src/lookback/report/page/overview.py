@@ -1,4 +1,4 @@
-"""Each attention in a row: its score, its gain over the baseline, and what length does to it."""
+"""Each arm in a row: its score, its gain over the baseline, and what length does to it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

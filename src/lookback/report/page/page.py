@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from lookback.common.files import atomic_write
 from lookback.report.charts.charts import BASELINE, FAINT, INK, PALETTE, SOFT
-from lookback.report.evidence.differences import arm, naming
 from lookback.report.evidence.group import Group
 from lookback.report.evidence.headline import UNTRAINED, Answer, answer
 from lookback.report.page.alignments import alignments
@@ -22,7 +21,6 @@ from lookback.report.page.overview import Arm, overview, swatches
 from lookback.report.page.payload import packed
 from lookback.report.page.run_table import Column, run_columns
 from lookback.report.page.sentences import sentences
-from lookback.report.tables.table import ranked
 
 _ASSETS = Path(__file__).parent / "assets"
 _SHARED = ("payload.js", "dom.js", "page.js")
@@ -112,9 +110,6 @@ def _part(group: Group, alone: bool) -> _Part:
     if results:
         name = f"Group {group.number}: data {results['data']} ({results['data_fingerprint'][:12]})"
     swatch_of = swatches(group.counted.arms)
-    keys = naming(group.runs)
-    names = {str(run.directory): arm(run, keys) for run in group.runs}
-    ordered = [names[str(run.directory)] for run in ranked(group.runs)]
     return _Part(
         group,
         name,
@@ -123,7 +118,7 @@ def _part(group: Group, alone: bool) -> _Part:
         overview(group),
         figures(group),
         run_columns(group.rows),
-        [swatch_of.get(name, "--faint") for name in ordered],
+        [swatch_of.get(row["arm"], "--faint") for row in group.rows],
         results["signature"] if results else None,
         "" if alone else f", group {group.number}",
     )

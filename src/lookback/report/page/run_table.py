@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lookback.report.tables.table import Row, distinguishing, duration, number, other_settings, short
+from lookback.report.tables.table import Row, distinguishing, duration, number, short
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ def run_columns(rows: Sequence[Row]) -> list[Column]:
 
     columns = [
         numbers("seed", "seed", "the run's one seed", "d"),
-        *(texts([row[key] for row in rows], key, "a setting in which the runs differ") for key in other_settings(rows)),
         numbers("bleu", "BLEU", "corpus BLEU of the test set", ".1f"),
         numbers("chrf", "chrF2", "corpus chrF2", ".1f"),
         numbers("ter", "TER", "translation edit rate in percent, lower is better", ".1f"),

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from lookback.evaluation import ENOUGH, FEW, LEVEL, Arm, PairedDifference, label
 from lookback.report.evidence.contrasts import Contrast
-from lookback.report.evidence.headline import MODELS_DIFFER
+from lookback.report.evidence.headline import these_differ
 from lookback.report.tables.table import Row, number, plain_table
 
 _ONE_SEED = "intervals of one seed are over sentences alone"
@@ -71,14 +71,14 @@ def difference_tables(contrasts: Sequence[Contrast], baseline: str) -> Iterator[
                 words = label(buckets[0]) if "lo" in buckets[0] else "all"
                 style = "dim" if "lo" in buckets[0] and n < ENOUGH else None
                 table.add_row(words, str(n), *map(_difference, buckets), style=style)
-        table.caption = _caption([contrast.difference.seeds for contrast in shown])
+        table.caption = _caption(shown)
         yield table
 
 
 def arm_table(rows: Sequence[Row]) -> Table:
     """What length does to each arm, with intervals over sentences and, of several seeds, over trainings."""
-    table = plain_table("Each attention, with 95 % intervals")
-    table.add_column("attention", overflow="fold")
+    table = plain_table("Each arm, with 95 % intervals")
+    table.add_column("arm", overflow="fold")
     for name in ("seeds", "BLEU", "", "kept", "", "half at", ""):
         table.add_column(name, justify="right" if name else "left")
     for row in rows:
@@ -99,14 +99,15 @@ def arm_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _caption(seeds: Sequence[int]) -> str:
+def _caption(contrasts: Sequence[Contrast]) -> str:
     """What a mark says: of attentions, or under three seeds of the models that were trained."""
-    few = (
-        f"†: {MODELS_DIFFER}, Holm-corrected p < {LEVEL} over sentences; fewer than {FEW} seeds, so not the attentions"
-    )
+    seeds = [contrast.difference.seeds for contrast in contrasts]
+    trained = any(contrast.is_of_trainings for contrast in contrasts)
+    few = f"†: {these_differ(contrasts)}, Holm-corrected p < {LEVEL} over sentences"
+    few += f"; fewer than {FEW} seeds, so not the attentions" if trained else ""
     many = f"*: significant, Holm-corrected p < {LEVEL}"
     said = [text for text, shown in ((many, max(seeds) >= FEW), (few, min(seeds) < FEW)) if shown]
-    if min(seeds) == 1:
+    if trained and min(seeds) == 1:
         said.append(_ONE_SEED)
     return " · ".join([*said, f"no mark under {ENOUGH} sentences"])
 

@@ -11,7 +11,7 @@ def recall_rows(found: Mapping[str, ArmRecall], group: int) -> list[dict[str, ob
     return [
         {
             "group": group,
-            "attention": name,
+            "arm": name,
             "seeds": len(of.runs),
             "lo": part.get("lo"),
             "hi": part.get("hi"),

@@ -5,6 +5,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from rich.markup import escape
@@ -12,8 +13,9 @@ from rich.table import Table
 
 from lookback.common.files import atomic_write
 from lookback.evaluation import label
-from lookback.report.evidence.differences import arm, differing, naming, value
+from lookback.report.evidence.differences import differing, value
 from lookback.runs import COST, Run
+from lookback.runs.run import natural
 
 Row = dict[str, Any]
 """A line of a table: the columns depend on the runs, which differ in settings and have buckets of their own"""
@@ -26,16 +28,14 @@ _STATUS_STYLE = {"finished": "green", "failed": "bold red"}
 
 def ranked(runs: Sequence[Run]) -> list[Run]:
     """The runs in the order of a table: best arm first (mean BLEU over its seeds), then by seed; unscored runs last."""
-    keys = naming(runs)
-    arms: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for run in runs:
         if run.bleu is not None:
-            arms.setdefault(arm(run, keys), []).append(run.bleu)
+            scores.setdefault(run.arm, []).append(run.bleu)
 
-    def place(run: Run) -> tuple[bool, float, str, int]:
-        name = arm(run, keys)
-        mean = sum(arms[name]) / len(arms[name]) if name in arms else -1.0
-        return run.bleu is None, -mean, name, run.seed or 0
+    def place(run: Run) -> tuple[bool, float, list[tuple[str, float]], int]:
+        mean = fmean(scores[run.arm]) if run.arm in scores else -1.0
+        return run.bleu is None, -mean, natural(run.arm), run.seed or 0
 
     return sorted(runs, key=place)
 
@@ -43,11 +43,11 @@ def ranked(runs: Sequence[Run]) -> list[Run]:
 def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
     """A row a run, ranked, the same keys in each: texts and numbers as they are, None where there is none.
 
-    `group` numbers the test set and signature that the runs share; `run` is the run's directory as seen from `out`.
+    Runs of one arm differ in their seeds alone (`lookback.report.evidence.differences.told_apart`). `group` numbers the
+    test set and signature that the runs share; `run` is the run's directory as seen from `out`.
     """
     runs = ranked(runs)
-    keys = naming(runs)
-    others = [key for key in differing(runs) if key not in keys]
+    settings = differing(runs)
     buckets = _buckets(runs)
     found: list[Row] = []
     for run in runs:
@@ -55,10 +55,10 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
         found.append(
             {
                 "group": group,
-                "run": _relative(run.directory, out),
+                "run": relative(run.directory, out),
+                "arm": run.arm,
                 "attention": run.attention,
                 "seed": run.seed,
-                **{key: value(run, key) for key in keys},
                 "bleu": run.bleu,
                 **_by_length(run, buckets),
                 **{key: results.get(key) for key in _SCORES},
@@ -68,7 +68,7 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
                 "status": run.status,
                 "reason": run.reason,
                 **{key: results.get(key) for key in ("data", "signature", "data_fingerprint")},
-                **{key: value(run, key) for key in others},  # what a recipe sets: in the file, not in the terminal
+                **{key: value(run, key) for key in settings},
             }
         )
     return found
@@ -89,23 +89,21 @@ def score_table(rows: Sequence[Row], title: str) -> Table:
     """BLEU of each run, whole and by source length, under the number of sentences; the best of a column in bold."""
     table = plain_table(title)
     buckets = [key for key in rows[0] if key.startswith("bleu ")]
-    keys = other_settings(rows)
-    for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
-        table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
+    _add_names(table)
     aligned = any(row["aer_shift_0"] is not None for row in rows)
     last = ("length ratio", "cut", "kept", *(["AER"] if aligned else []))
     for name in ("BLEU", *(key.removeprefix("bleu ") for key in buckets), *last):
         table.add_column(name, justify="right", max_width=7)
     best = {key: max((row[key] for row in rows if row[key] is not None), default=None) for key in ("bleu", *buckets)}
     counts = {key: next((row[f"n{key[4:]}"] for row in rows if row["bleu"] is not None), None) for key in buckets}
-    table.add_row("n", "", *("" for _ in keys), "", *(number(count, "d") for count in counts.values()), style="dim")
+    table.add_row("n", "", "", *(number(count, "d") for count in counts.values()), style="dim")
     for row in rows:
         scores = [_best(number(row[key], ".1f"), row[key] == best[key]) for key in ("bleu", *buckets)]
         if row["bleu"] is None:
             scores[0] = _status(row)
         rest = [number(row["length_ratio"], ".3f"), number(row["truncated"], "d"), number(row["retention"], ".0%")]
         rest += [number(row["aer_shift_0"], ".2f")] if aligned else []
-        table.add_row(*_names(row, keys), *scores, *rest)
+        table.add_row(*_names(row), *scores, *rest)
     table.caption = "by source length in words · cut: met the length limit · kept: longest bucket / best bucket"
     return table
 
@@ -113,9 +111,7 @@ def score_table(rows: Sequence[Row], title: str) -> Table:
 def cost_table(rows: Sequence[Row]) -> Table:
     """What each run took, and where it is: as much of its path as tells it from the others."""
     table = plain_table("What it took")
-    keys = other_settings(rows)
-    for name in ("attention", "seed", *(key.rpartition(".")[2] for key in keys)):
-        table.add_column(name, justify="right" if name == "seed" else "left", overflow="fold")
+    _add_names(table)
     rose = any(row["rise"] is not None for row in rows)
     for name in ("updates", *(["rise"] if rose else []), "tokens", "tokens\n/s", "para-\nmeters", "time", "memory"):
         table.add_column(name, justify="right", max_width=10)
@@ -124,7 +120,7 @@ def cost_table(rows: Sequence[Row]) -> Table:
         counts = [short(row[key]) for key in ("updates", "target_tokens", "tokens_per_second", "parameters")]
         counts[1:1] = [number(row["rise"], "+z.1f")] if rose else []
         memory = "" if row["peak_memory_mb"] is None else f"{short(row['peak_memory_mb'] * 1e6)}B"
-        table.add_row(*_names(row, keys), *counts, duration(row["seconds"]), memory, escape(place))
+        table.add_row(*_names(row), *counts, duration(row["seconds"]), memory, escape(place))
     table.caption = "tokens: target tokens trained on"
     if rose:
         table.caption += " · rise: validation BLEU gained in the last fifth"
@@ -141,14 +137,13 @@ def number(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
 
-def _names(row: Row, keys: Sequence[str]) -> list[str]:
-    return [escape(row["attention"]), number(row["seed"], "d"), *(escape(str(row[key])) for key in keys)]
+def _add_names(table: Table) -> None:
+    table.add_column("arm", overflow="fold")
+    table.add_column("seed", justify="right")
 
 
-def other_settings(rows: Sequence[Row]) -> list[str]:
-    """The config keys that differ between the runs: each is a column."""
-    columns = list(rows[0])
-    return columns[columns.index("seed") + 1 : columns.index("bleu")]
+def _names(row: Row) -> list[str]:
+    return [escape(row["arm"]), number(row["seed"], "d")]
 
 
 def _buckets(runs: Sequence[Run]) -> list[str]:
@@ -173,7 +168,8 @@ def _alignment(run: Run) -> Row:
     }
 
 
-def _relative(directory: Path, out: Path) -> str:
+def relative(directory: Path, out: Path) -> str:
+    """A run's directory as seen from `out`."""
     try:
         return Path(os.path.relpath(directory, out)).as_posix()
     except ValueError:  # another drive

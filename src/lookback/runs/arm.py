@@ -1,0 +1,73 @@
+"""What a run is called in a comparison: the name of its arm."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lookback.common.errors import InputError
+
+_BESIDE = ("attention", "seed", "names.arm")
+"""What a sweep may vary and no name repeats: the attention begins it, and the runs of an arm differ in their seeds"""
+
+
+def arm_name(directory: Path, attention: str) -> str:
+    """The attention, and what the sweep that the run belongs to varied: `none, hidden_size=16`.
+
+    Hydra leaves beside a run's config what was chosen for it, and beside a sweep's runs what was typed. Alone, a run
+    has the name of its attention.
+    """
+    chosen = _overrides(directory / ".hydra" / "hydra.yaml", "overrides", "task")
+    sweep = directory.parent / "multirun.yaml"
+    typed = {**_overrides(sweep, "sweeper", "params"), **_overrides(sweep, "overrides", "task")}
+    varied = {key: value for key, value in chosen.items() if key in typed and typed[key] != value}
+    return with_settings(attention, {key: value for key, value in varied.items() if key not in _BESIDE})
+
+
+def with_settings(name: str, settings: Mapping[str, Any]) -> str:
+    """The name and the settings, by the last parts of their dotted keys; by the whole keys where these are alike."""
+    short = [key.rpartition(".")[2] for key in settings]
+    keys = [last if short.count(last) == 1 else key for key, last in zip(settings, short, strict=True)]
+    return ", ".join([name, *(f"{key}={value}" for key, value in zip(keys, settings.values(), strict=True))])
+
+
+def chosen_attention(directory: Path) -> str | None:
+    """What was typed as attention=…; None where Hydra left nothing that says so."""
+    found = _inside(_read(directory / ".hydra" / "hydra.yaml"), "hydra", "runtime", "choices", "attention")
+    return found if isinstance(found, str) else None
+
+
+def read_yaml(path: Path) -> Mapping[str, Any]:
+    """A YAML file with keys. Raises `InputError` with the file for anything else."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: {' '.join(str(error).split())}; expected YAML") from None
+    if not isinstance(content, Mapping):
+        raise InputError(f"{path}: found {type(content).__name__}, expected YAML with keys")
+    return content
+
+
+def _overrides(path: Path, *keys: str) -> dict[str, str]:
+    """By key, what `key=value` sets in a list of them, or in a table; none where the file has no such."""
+    found = _inside(_read(path), "hydra", *keys)
+    if isinstance(found, Mapping):
+        return {str(key): str(value) for key, value in found.items()}
+    return dict(_pairs(found)) if isinstance(found, list) else {}
+
+
+def _pairs(overrides: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    for override in overrides:
+        key, _, value = str(override).partition("=")
+        yield key.lstrip("+"), value
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    return read_yaml(path) if path.exists() else {}
+
+
+def _inside(node: Any, *keys: str) -> Any:
+    for key in keys:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    return node
