@@ -69,6 +69,15 @@ def may_import(folder: str) -> set[str]:
     return {folder, *(other for folders in LINE[:step] for other in folders)} - BESIDE.get(folder, set())
 
 
+def test_inside_the_report_evidence_comes_before_pictures_and_the_page_is_last() -> None:
+    before = {"evidence": {"evidence"}, "tables": {"evidence", "tables"}, "charts": {"evidence", "charts"}}
+    before["page"] = {"evidence", "tables", "charts", "page"}
+    for folder, allowed in before.items():
+        for file, line, name in imports(f"report/{folder}"):
+            found = name.split(".")
+            assert found[:2] != ["lookback", "report"] or found[2] in allowed, f"{file}:{line}: {name}"
+
+
 def test_every_folder_has_its_place() -> None:
     assert {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()} == set(FOLDERS)
 

@@ -1,4 +1,4 @@
-"""align.py, inside the test process; tests/system types the real command."""
+"""lookback align, inside the test process; tests/system types the real command."""
 
 import gzip
 import re
@@ -69,7 +69,7 @@ def back(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def aligned(there: Path, files: Files, capsys: pytest.CaptureFixture[str]) -> Aligned:
-    """The lines that `python align.py run=… source=… target=… OVERRIDES` prints."""
+    """The lines that `python lookback align run=… source=… target=… OVERRIDES` prints."""
 
     def call(*overrides: str, pair: Files = files) -> list[str]:
         typed = [f"run='{there}'", f"source='{pair[0]}'", f"target='{pair[1]}'", *overrides]

@@ -14,8 +14,8 @@ from lookback.common.errors import InputError
 from lookback.report import compare, comparison_directory, write_report
 from lookback.report.evidence.contrasts import evidence
 from lookback.report.evidence.headline import headline
+from lookback.report.evidence.rows import rows
 from lookback.report.tables.difference_table import difference_rows
-from lookback.report.tables.table import rows
 from lookback.runs import read_runs
 from support.paths import PROJECT
 

@@ -21,7 +21,7 @@ from lookback.common.words import Link
 from lookback.data.corpora.gold_alignment import BASES, with_alignment
 from lookback.data.corpora.text import read_pairs
 from lookback.evaluation import SHIFTS, SYMMETRISATIONS, LinkCounts, count_links, shifted_links, symmetrise
-from lookback.training.attention_quality import gold_of
+from lookback.evaluation.alignment.attention_quality import gold_of
 from lookback.translation.translator import Translator
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
     backward: NDArray[np.float64] | None
 
     @property
-    def is_torn(self) -> bool:
+    def words_differ(self) -> bool:
         """Whether the two runs count words differently."""
         return (
             self.forward is not None and self.backward is not None and self.forward.shape != self.backward.shape[::-1]
@@ -94,7 +94,7 @@ def align(config: DictConfig) -> None:
             write(" ".join(f"{i}-{j}" for i, j in written(pair)) + "\n")
             if gold is None or pair.forward is None:
                 continue
-            right = gold_of(gold[number], pair.forward)
+            right = gold_of(gold[number], pair.forward.shape)
             if right is not None:
                 scored += 1
                 for name, links in systems.items():
@@ -121,7 +121,7 @@ def pairs_of(
                 back = backward.looks(targets, sources, batch_size)
             for pair in map(Pair, sources, targets, there, back):
                 number += 1
-                if pair.is_torn:
+                if pair.words_differ:
                     raise InputError(
                         f"{source}:{number}: the reverse run has other words here than the run, as tokenizers may in a "
                         "script without spaces; expected runs with the same tokenizers"
@@ -155,7 +155,7 @@ def _load(key: str, path: str) -> Translator:
     except InputError as error:
         raise InputError(str(error) if key == "run" else f"{key}: {error}") from None
     if not translator.looks_back:
-        raise InputError(f"{key}={path}: {translator.without_alignment}")
+        raise InputError(f"{key}={path}: {translator.why_no_alignment}")
     return translator
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.configs import build
-from lookback.common.errors import InputError, settings
+from lookback.common.errors import InputError, config_errors
 from lookback.data import TextCorpus
 from lookback.runs import COST, TRAINING_DATA, Results, read_results
 from lookback.training.build import build_data, build_module
@@ -34,7 +34,7 @@ def evaluate(config: DictConfig) -> Results:
         corpus, name = build(trained.config.data), trained.config.names.data
     else:
         nothing = {"source": None, "target": None}
-        with settings("data"):
+        with config_errors("data"):
             corpus = TextCorpus(
                 nothing,
                 nothing,

@@ -50,8 +50,8 @@ def launch(name: str) -> None:
             stream.reconfigure(encoding="utf-8")
     Plugins.instance().register(OwnConfigs)
     with plain_errors():
-        directory = resumed_directory(sys.argv[1:])
-        sys.argv[1:] = resumed(sys.argv[1:])
+        directory = resumed_directory(sys.argv[1:]) if name == "train" else None
+        sys.argv[1:] = resumed(sys.argv[1:]) if name == "train" else sys.argv[1:]
         with unchanged_if_refused(directory):
             hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(_task(name))()
 

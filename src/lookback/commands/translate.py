@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 
 from lookback.common.checks import check_switches
 from lookback.common.configs import build
-from lookback.common.errors import InputError, settings
+from lookback.common.errors import InputError, config_errors
 from lookback.common.suggestions import listed
 from lookback.data.corpora.lines import check_file, read_lines
 from lookback.translation.translator import Translator
@@ -25,16 +25,17 @@ def translate(config: DictConfig) -> None:
     0-based, words of the line as it was read and of the translation as it is written. Where a search gives several for
     a line, the number of the input line (0-based) comes first, as in Moses' n-best lists.
     """
-    with settings():
+    with config_errors():
         check_switches({"scores": config.scores, "alignments": config.alignments, "warnings": config.warnings})
     translator = Translator.load(config.run, unknown_words=config.unknown_words)
     if config.alignments and not translator.looks_back:
-        raise InputError(f"alignments=true: {config.run} {translator.without_alignment}")
+        raise InputError(f"alignments=true: {config.run} {translator.why_no_alignment}")
     search = build(config.search)
-    if config.input:
-        check_file(Path(config.input))
+    path = Path(config.input).expanduser() if config.input else None
+    if path:
+        check_file(path)
     writer = translator.writer
-    lines = read_lines(Path(config.input)) if config.input else read_stream()
+    lines = read_lines(path) if path else read_stream()
     number = 0
     unknown = UnknownWords(translator) if config.warnings else None
     for batch in as_available(lines, config.batch_size):

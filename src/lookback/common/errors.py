@@ -1,4 +1,4 @@
-"""The one error that is the user's to mend: scripts print it as a single line, without a traceback."""
+"""The one error that is the user's to mend: commands print it as a single line, without a traceback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +9,11 @@ class InputError(ValueError):
 
 
 @contextmanager
-def settings(key: str = "") -> Iterator[None]:
-    """Inside, values from the config are put to use: one that is refused is the user's to mend.
+def config_errors(key: str = "") -> Iterator[None]:
+    """Turns a ValueError or TypeError that is raised inside into an InputError, as a config value caused it.
 
-    ``key`` names them where the message does not. Hydra's ``instantiate`` has errors of its own, which name the key;
-    this is for what it does not call itself.
+    ``key`` names the value where the message does not. Hydra's ``instantiate`` has errors of its own, which name the
+    key; this is for what it does not call itself.
     """
     try:
         yield

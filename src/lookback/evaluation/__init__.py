@@ -15,6 +15,9 @@ from lookback.evaluation.counting import count, segments_of
 from lookback.evaluation.length_curve import (
     BOUNDS,
     ENOUGH,
+    IN_RESULTS,
+    Buckets,
+    cut,
     equal_count_bounds,
     half_length,
     label,
@@ -22,7 +25,7 @@ from lookback.evaluation.length_curve import (
     midpoint,
     retention,
 )
-from lookback.evaluation.recall_curve import RecallPart, recall_curve
+from lookback.evaluation.recall_curve import FIFTH_NAMES, RecallPart, recall_curve
 from lookback.evaluation.scores.agreement import agreement
 from lookback.evaluation.scores.bleu import bleu, sentence_statistics, signature, signature_tokenizer
 from lookback.evaluation.scores.chrf import chrf, chrf_statistics
@@ -51,6 +54,8 @@ __all__ = [
     "ENOUGH",
     "FEW",
     "FIFTHS",
+    "FIFTH_NAMES",
+    "IN_RESULTS",
     "LEVEL",
     "MEASURES",
     "RESAMPLES",
@@ -59,6 +64,7 @@ __all__ = [
     "Arm",
     "ArmBucket",
     "BucketDifference",
+    "Buckets",
     "Diagnostics",
     "Difference",
     "LinkCounts",
@@ -75,6 +81,7 @@ __all__ = [
     "convergence",
     "count",
     "count_links",
+    "cut",
     "diagnose",
     "differs",
     "equal_count_bounds",

@@ -6,7 +6,7 @@ the length of the reference (a biased axis) moves a sentence into another bucket
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,14 @@ from lookback.runs import Bucket, LengthRange, Segments
 
 BOUNDS = (10, 20, 30, 40, 50, 60)
 ENOUGH = 50
-"""Sentences below which a bucket's BLEU is too uncertain to be connected with others or to found a summary number."""
+"""Fewest sentences that a bucket needs before its BLEU is joined by a line or enters a summary number."""
+
+Buckets = Literal["width", "count"]
+"""Ten words wide, on an axis of words; or with equally many sentences, side by side: some of these are so narrow that
+their labels would overlap on an axis of words"""
+
+IN_RESULTS: dict[Buckets, str] = {"width": "by_length", "count": "by_equal_count"}
+"""The key of results.json under which a run's curve is"""
 
 
 def length_curve(

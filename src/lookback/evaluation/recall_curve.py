@@ -8,6 +8,9 @@ from lookback.evaluation.statistics.arms import Arm, ArmBucket
 from lookback.evaluation.statistics.resamples import Resamples
 from lookback.runs import Interval
 
+FIFTH_NAMES = ("first fifth", "second fifth", "third fifth", "fourth fifth", "last fifth")
+"""Of the source"""
+
 
 class RecallPart(TypedDict):
     """Recall by position of the whole test set, or of a bucket: then with `lo` and `hi` (`lookback.runs.POSITION`)."""

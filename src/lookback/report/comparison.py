@@ -22,11 +22,12 @@ from lookback.report.charts.terminal_curve import TerminalCurve
 from lookback.report.evidence.capacity import capacity_rows
 from lookback.report.evidence.group import Group, grouped
 from lookback.report.evidence.headline import headline
+from lookback.report.evidence.rows import relative
 from lookback.report.evidence.tuning import tuned_in_words, tuned_rows
 from lookback.report.page import write_page
 from lookback.report.tables.difference_table import arm_rows, arm_table, difference_rows, difference_tables
 from lookback.report.tables.recall_table import recall_rows
-from lookback.report.tables.table import cost_table, relative, score_table, write_csv
+from lookback.report.tables.table import cost_table, score_table, write_csv
 from lookback.runs import Run
 from lookback.runs.run import is_run
 

@@ -207,8 +207,9 @@ def _directory(out: Path, name: str) -> Path:
 
 
 def _lines(key: str, path: Path | str, expected: int | None = None, like: Path | str = "") -> list[str]:
-    check_file(Path(path))
-    lines = list(read_lines(Path(path)))
+    file = Path(path).expanduser()
+    check_file(file)
+    lines = list(read_lines(file))
     if expected is not None and len(lines) != expected:
         raise InputError(f"{key}={path}: {len(lines):,} lines, expected {expected:,}, as in {like}")
     return lines

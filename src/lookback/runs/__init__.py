@@ -1,7 +1,7 @@
 """What a run directory holds: one module a file, with its writer and its reader."""
 
 from lookback.runs.predictions import Prediction, read_predictions, write_predictions
-from lookback.runs.results import check_results, read_results
+from lookback.runs.results import check_results, read_results, write_results
 from lookback.runs.run import Run, read_run, read_runs, runs_inside
 from lookback.runs.schema import (
     AER,
@@ -65,4 +65,5 @@ __all__ = [
     "read_runs",
     "runs_inside",
     "write_predictions",
+    "write_results",
 ]

@@ -13,7 +13,7 @@ from lookback.runs.checkpoint import read_checkpoint
 
 
 class RunDirectory:
-    """Names of the files in a run directory, and what is written there around a training."""
+    """Names of the files in a run directory."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -23,7 +23,6 @@ class RunDirectory:
         self.tokenizers = self.path / "tokenizer"
         self.test = self.path / "test"
         self.status = self.path / "status.json"
-        self.config = self.path / ".hydra" / "config.yaml"
 
     @classmethod
     def existing(cls, path: Path | str) -> "RunDirectory":

@@ -25,7 +25,11 @@ def write_metrics(path: Path | str, rows: Mapping[int, Mapping[str, object]]) ->
 
 
 def read_rows(path: Path | str) -> dict[int, dict[str, str]]:
-    """The rows as they were written, by their steps; cells without a number are left out."""
+    """The rows as they were written, by their steps; cells without a number are left out.
+
+    Raises `InputError` as `read_metrics` does.
+    """
+    read_metrics(path)
     with Path(path).open(encoding="utf-8", newline="") as file:
         return {
             int(row.pop("step")): {name: value for name, value in row.items() if value} for row in csv.DictReader(file)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lookback.common.errors import InputError
+from lookback.common.files import write_json
 from lookback.common.suggestions import listed, nearest
 from lookback.runs.schema import SCHEMA, SCHEMA_VERSION, TRAINING_DATA, Field, Results, fields_of
 
@@ -22,6 +23,12 @@ def check_results(record: Any, where: str = "results.json") -> None:
     if record["schema"] != SCHEMA_VERSION:
         raise InputError(f"{where}: schema {record['schema']}; this version of lookback reads {SCHEMA_VERSION}")
     _check_inside(record, SCHEMA, where)
+
+
+def write_results(path: Path | str, record: Results) -> None:
+    """Write a results.json, whole or not at all. Raises `InputError` for a record that `check_results` refuses."""
+    check_results(record, str(path))
+    write_json(path, record)
 
 
 def read_results(path: Path | str) -> Results:

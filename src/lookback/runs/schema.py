@@ -31,7 +31,7 @@ class Bucket(LengthRange):
     omitted: Annotated[float | None, "words of the references that the translations lack, in percent (clipped counts)"]
     repeated: Annotated[
         float | None,
-        "words written more often than once and than in the reference, in percent of the translations'",
+        "words of the translations that are extra copies, beyond one and beyond the reference's count, in percent",
     ]
     truncated: Annotated[int, "sentences whose search met its length limit"]
 
@@ -132,10 +132,10 @@ class TrainingData(TypedDict):
     source_tokens: Annotated[int | None, "source tokens of an epoch, end marks included, padding not"]
     target_tokens: Annotated[int | None, "target tokens of an epoch, end marks included, padding not"]
     source_unknown: Annotated[
-        float | None, "share of the source's tokens, 0..1, that are unknown words; marks not counted"
+        float | None, "share of the source's tokens, 0..1, that are unknown words; special tokens not counted"
     ]
     target_unknown: Annotated[float | None, "the same of the target"]
-    source_vocabulary: Annotated[int | None, "different ids of the source, the four symbols included"]
+    source_vocabulary: Annotated[int | None, "different ids of the source, the four special tokens included"]
     target_vocabulary: Annotated[int | None, "the same of the target"]
     padding_waste: Annotated[float | None, "share of an epoch's token slots, 0..1, that is padding"]
 

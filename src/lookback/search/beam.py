@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from lookback.common.checks import check_sizes
 from lookback.common.special_tokens import EOS
 from lookback.nn import Network
 from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
@@ -29,9 +30,8 @@ class BeamSearch:
         limit_extra: int = 10,
         length_normalization: float = 1.0,
     ) -> None:
-        if beam_size < 1:
-            raise ValueError(f"beam_size={beam_size}: expected 1 or more")
-        if not 1 <= n_best <= beam_size:
+        check_sizes({"beam_size": beam_size, "n_best": n_best})
+        if n_best > beam_size:
             raise ValueError(f"n_best={n_best}: expected 1 to beam_size={beam_size}")
         self.beam_size = beam_size
         self.n_best = n_best

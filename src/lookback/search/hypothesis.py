@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from lookback.common.checks import check_sizes
 from lookback.nn import Network
 
 
@@ -35,7 +36,8 @@ class Search(Protocol):
     """``search(network, source, lengths)``: the best hypotheses of each sentence, best first.
 
     A sentence's hypotheses are its own: they do not depend on the batch's size, its order or the sentence's neighbours.
-    The network must be in evaluation mode. Who searches many batches with the same weights hands ``laid_out()`` of it.
+    The network must be in evaluation mode. To search many batches with the same
+    weights, pass ``network.laid_out()``.
 
     n_best: how many hypotheses a sentence has at most.
     rule: how long they may be.
@@ -66,8 +68,7 @@ class LengthRule:
     def __post_init__(self) -> None:
         if self.limit_factor < 0:
             raise ValueError(f"limit_factor={self.limit_factor}: expected 0 or more")
-        if self.limit_extra < 1:
-            raise ValueError(f"limit_extra={self.limit_extra}: expected 1 or more")
+        check_sizes({"limit_extra": self.limit_extra})
         if self.length_normalization < 0:
             raise ValueError(f"length_normalization={self.length_normalization}: expected 0 or more")
 

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from lookback.common.checks import check_sizes
 from lookback.common.special_tokens import EOS
 from lookback.nn import Network
 from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
@@ -51,8 +52,7 @@ class SamplingSearch:
         limit_extra: int = 10,
         length_normalization: float = 1.0,
     ) -> None:
-        if samples < 1:
-            raise ValueError(f"samples={samples}: expected 1 or more")
+        check_sizes({"samples": samples})
         if temperature <= 0:
             raise ValueError(
                 f"temperature={temperature}: expected more than 0; for the likeliest words use search=greedy"

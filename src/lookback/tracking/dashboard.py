@@ -43,7 +43,8 @@ def dashboard(config: DictConfig) -> None:
     A workspace of the same name is replaced. Raises `InputError` where wandb-workspaces is missing, and where W&B
     refuses, with its own message.
     """
-    spec = length_curve_spec(list(config.attentions))
+    attentions = [config.attentions] if isinstance(config.attentions, str) else list(config.attentions)
+    spec = length_curve_spec(attentions)
     if has_key():
         _save(config.project, config.entity, config.name, spec)
         return

@@ -6,7 +6,7 @@ import pyarrow as pa
 from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.configs import build
-from lookback.common.errors import InputError, settings
+from lookback.common.errors import InputError, config_errors
 from lookback.data import Corpus, Tokenizer, TranslationData, WordTokenization
 from lookback.nn import Seq2Seq
 from lookback.training.module import TranslationModule
@@ -65,7 +65,7 @@ def build_module(
     optimizer, schedule = build(config.optimizer), build(config.scheduler)
     search = build(config.search)
     entries = dictionary(config.unknown_words)
-    with settings():
+    with config_errors():
         return TranslationModule(
             model=model,
             optimizer=optimizer,
@@ -82,7 +82,7 @@ def build_module(
         )
 
 
-def rehearse(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
+def build_once(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
     """Build all of it for a vocabulary of one word: what is wrong with a setting is said before any text is read.
 
     joint: whether both sides have one tokenizer.
@@ -93,7 +93,7 @@ def rehearse(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
         raise InputError(f"{key}={rate}: expected a number over 0, such as 0.004")
     word = pa.array(["word"])
     module = build_module(config, *WordTokenization(joint=joint).learn(lambda side: iter([word])), bleu_tokenize)
-    with settings("optimizer"):
+    with config_errors("optimizer"):
         optimizer = module.optimizer(module.parameters())
-    with settings("scheduler"):
+    with config_errors("scheduler"):
         module.schedule(optimizer, 1)

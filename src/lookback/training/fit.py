@@ -22,7 +22,7 @@ from lookback.runs.directory import RunDirectory
 from lookback.runs.status import recording
 from lookback.search import LengthRule
 from lookback.tracking.weights_and_biases import finish, log_test
-from lookback.training.build import build_data, build_module, plain, rehearse
+from lookback.training.build import build_data, build_module, build_once, plain
 from lookback.training.callbacks.alignment_snapshots import AlignmentSnapshots
 from lookback.training.callbacks.checkpoints import LastValidation
 from lookback.training.callbacks.cost import Cost, line
@@ -75,7 +75,7 @@ def _prepared(config: DictConfig) -> TranslationData:
     data = build_data(config)
     if data.streams:
         _for_a_stream(config)
-    rehearse(config, data.tokenization.joint, data.corpus.bleu_tokenize)
+    build_once(config, data.tokenization.joint, data.corpus.bleu_tokenize)
     data.setup()
     return data
 

@@ -13,13 +13,13 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from lookback.common.errors import InputError, settings
+from lookback.common.errors import InputError, config_errors
 from lookback.common.words import words
 from lookback.data import Batch, Tokenizer, TranslationData
+from lookback.evaluation.alignment.attention_quality import AttentionQuality, gold_of
 from lookback.nn import LaidOut, Seq2Seq, TokenLoss
 from lookback.runs import Prediction
 from lookback.search import GreedySearch, Search
-from lookback.training.attention_quality import AttentionQuality, gold_of
 from lookback.training.metrics import CorpusBleu, TokenMean
 from lookback.translation.word_weights import WordWeights
 from lookback.translation.writing import Writer
@@ -99,9 +99,9 @@ class TranslationModule(lightning.LightningModule):
         total = self.trainer.estimated_stepping_batches
         if total == math.inf:
             raise InputError("trainer: no end is set, and schedules depend on it; expected max_epochs or max_steps")
-        with settings("optimizer"):
+        with config_errors("optimizer"):
             optimizer = self.optimizer(self.model.parameters())
-        with settings("scheduler"):
+        with config_errors("scheduler"):
             schedule = self.schedule(optimizer, int(total))
         return {"optimizer": optimizer, "lr_scheduler": schedule}  # type: ignore[return-value]
 
@@ -232,7 +232,7 @@ class TranslationModule(lightning.LightningModule):
             )
         if self.model.looks_back:
             for i, row, weights in zip(batch.ids.tolist(), rows, self.word_weights(batch, rows), strict=True):
-                self.attention_quality.add(i, len(words(row["source"])), weights, gold_of(row, weights))
+                self.attention_quality.add(i, len(words(row["source"])), weights, gold_of(row, weights.shape))
 
 
 def is_logged(trainer: lightning.Trainer) -> bool:

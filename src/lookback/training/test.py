@@ -6,11 +6,10 @@ from pathlib import Path
 
 import lightning
 
-from lookback.common.files import write_json
 from lookback.common.words import Link, has_spaced_words
 from lookback.data import TranslationData
 from lookback.evaluation import agreement, count, label, results, rise_in_words
-from lookback.runs import Prediction, write_predictions
+from lookback.runs import Prediction, write_predictions, write_results
 from lookback.runs.provenance import git_revision, versions
 from lookback.runs.schema import Agreement, Convergence, Cost, Results, TrainingData
 from lookback.training.callbacks.progress import in_terminal, translation_progress
@@ -71,7 +70,7 @@ def test(
     )
     write_predictions(directory / "predictions.jsonl", predictions)
     segments.save(directory / "segments.npz")
-    write_json(directory / "results.json", record)
+    write_results(directory / "results.json", record)
     return record
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.configs import build
-from lookback.common.errors import settings
+from lookback.common.errors import config_errors
 from lookback.nn import Seq2Seq, initialize
 
 
@@ -18,9 +18,9 @@ def build_model(
     decoder = build(
         config.decoder, vocabulary_size=target_vocabulary, attention=attention, init_size=encoder.final_size
     )
-    with settings():
+    with config_errors():
         model = Seq2Seq(encoder, decoder, share_embeddings)
-    with settings("initialization"):
+    with config_errors("initialization"):
         initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
     return model
 

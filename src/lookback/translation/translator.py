@@ -57,7 +57,12 @@ class Translation:
     """(word of the source, word of the text): for each word of the text the source word that it looks at most"""
 
     def plot(self) -> altair.LayerChart:
-        """The heat map of `weights`: a notebook shows it, `save("alignment.svg")` writes it."""
+        """The heat map of `weights`: a notebook shows it, `save("alignment.svg")` writes it.
+
+        Raises ValueError for a text without words.
+        """
+        if not self.target_tokens:
+            raise ValueError(f"{self.source!r}: no words, and so no weights to draw")
         from lookback.report.charts.alignment_chart import alignment_chart
 
         return alignment_chart(self.source_tokens, self.target_tokens, self.weights, self.text)
@@ -126,7 +131,7 @@ class Translator:
         return next(self.model.parameters()).device
 
     def translate(self, texts: Sequence[str], beam_size: int = 5) -> list[Translation]:
-        """The best translation of each text. A text without words is its own translation."""
+        """The best translation of each text. A text without words gets the empty translation."""
         return [best for best, *_ in self.n_best(texts, beam_size)]
 
     def n_best(self, texts: Sequence[str], beam_size: int = 5, n_best: int = 1) -> list[list[Translation]]:
@@ -140,7 +145,7 @@ class Translator:
         return found
 
     def search(self, lines: Sequence[str], search: Search) -> list[list[Hypothesis]]:
-        """The hypotheses of each line, best first. A line without words is its own translation."""
+        """The hypotheses of each line, best first. A line without words gets the empty translation."""
         nothing = Hypothesis([], 0.0, 0.0, torch.zeros(0, 1), truncated=False)
         found = [[nothing] for _ in lines]
         # like lengths together: no hypothesis changes, only the padding
@@ -159,7 +164,7 @@ class Translator:
         A pair without words on one side has no links. Errors: InputError where the model does not look back.
         """
         if not self.looks_back:
-            raise InputError(f"{self.run.path}: {self.without_alignment}")
+            raise InputError(f"{self.run.path}: {self.why_no_alignment}")
         return [
             [] if weights is None else sorted(shifted_links(weights, 0)) for weights in self.looks(sources, targets)
         ]
@@ -193,7 +198,7 @@ class Translator:
         return found
 
     @property
-    def without_alignment(self) -> str:
+    def why_no_alignment(self) -> str:
         """Why a model that does not look back has no alignment, for a message."""
         return (
             f"was trained with attention={self.config.names.attention}, which looks at the source as a whole "

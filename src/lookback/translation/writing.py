@@ -1,6 +1,5 @@
 """From a hypothesis to what a reader gets: text, its unknown words replaced, and links between words."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
+from lookback.common.suggestions import nearest
 from lookback.common.words import Link
 from lookback.data import Tokenizer
 from lookback.data.corpora.lines import check_file, read_lines
@@ -91,13 +91,11 @@ def dictionary(unknown_words: str) -> dict[str, str] | None:
         return None
     if unknown_words == "copy":
         return {}
-    path = Path(unknown_words)
+    path = Path(unknown_words).expanduser()
     if not path.exists():
-        near = difflib.get_close_matches(unknown_words, UNKNOWN_WORDS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
         raise InputError(
             f"unknown_words={unknown_words}: no such file; expected {', '.join(UNKNOWN_WORDS)} or a dictionary, a line "
-            f"source<TAB>target for each word{hint}"
+            f"source<TAB>target for each word{nearest(unknown_words, UNKNOWN_WORDS)}"
         )
     check_file(path)
     entries: dict[str, str] = {}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import vl_convert
 
-from lookback.evaluation import segments_of
+from lookback.evaluation import FIFTH_NAMES, segments_of
 from lookback.report import length_chart
-from lookback.report.charts.recall_chart import FIFTHS, bucket_key, has_enough, recall_chart
+from lookback.report.charts.recall_chart import bucket_key, has_enough, recall_chart
 from lookback.report.evidence.contrasts import CountedRuns
 from lookback.report.tables.recall_table import recall_rows
 from lookback.runs import read_run
@@ -46,7 +46,7 @@ def test_lines_bands_and_chance_are_what_was_counted(runs, found, bucket):
     for name, arm in found.items():
         part = next(part for part in arm.mean if bucket_key(part) == bucket)
         drawn = [point for point in points(mean) if point["arm"] == name]
-        assert [point["part"] for point in drawn] == list(FIFTHS)
+        assert [point["part"] for point in drawn] == list(FIFTH_NAMES)
         assert [point["x"] for point in drawn] == [1, 2, 3, 4, 5]
         assert [point["y"] for point in drawn] == part["recall"]
         assert [[point["low"], point["high"]] for point in drawn] == part["ci"]
@@ -62,11 +62,11 @@ def test_lines_bands_and_chance_are_what_was_counted(runs, found, bucket):
 
 def test_rows_for_the_csv_are_the_curves(found):
     written = recall_rows(found, 1)
-    assert len(written) == sum(len(arm.mean) for arm in found.values()) * len(FIFTHS)
+    assert len(written) == sum(len(arm.mean) for arm in found.values()) * len(FIFTH_NAMES)
     for name, arm in found.items():
         for part in arm.mean:
             of = [row for row in written if (row["arm"], row["lo"]) == (name, part.get("lo"))]
-            assert [row["part"] for row in of] == list(FIFTHS)
+            assert [row["part"] for row in of] == list(FIFTH_NAMES)
             assert [row["recall"] for row in of] == part["recall"]
             assert [[row["low"], row["high"]] for row in of] == [ci or [None, None] for ci in part["ci"]]
             assert [row["chance"] for row in of] == part["chance"]

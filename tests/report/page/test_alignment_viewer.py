@@ -110,7 +110,7 @@ def test_files_of_version_0_1_are_read_those_of_none_too(make_run):
     assert ord("b") - ZERO == 50
 
 
-def test_without_alignments_there_is_nothing(make_run):
+def test_why_no_alignments_there_is_nothing(make_run):
     run = make_run("dot", "dot")
     (run / "test" / "alignments.npz").unlink()
     assert alignments(read_runs([run, make_run("none", "none")])) is None

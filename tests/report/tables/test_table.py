@@ -5,7 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from lookback.report.tables.table import cost_table, distinguishing, rows, score_table
+from lookback.report.evidence.rows import rows
+from lookback.report.tables.table import cost_table, distinguishing, score_table
 from lookback.runs import read_run
 
 

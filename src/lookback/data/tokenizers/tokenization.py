@@ -83,7 +83,7 @@ class WordTokenization(Tokenization):
     joint: bool = False
 
     def __post_init__(self) -> None:
-        _check_size(self.vocabulary_size, SPECIAL_TOKENS, "the symbols")
+        _check_size(self.vocabulary_size, SPECIAL_TOKENS, "the special tokens")
         _check_switches(self.lowercase, self.joint)
         if not isinstance(self.min_frequency, int) or self.min_frequency < 1:
             raise ValueError(f"min_frequency: {self.min_frequency}, expected 1 or more")
@@ -128,7 +128,7 @@ class PieceTokenization(Tokenization):
     joint: bool = False
 
     def __post_init__(self) -> None:
-        _check_size(self.vocabulary_size, _FIXED, "the symbols and the bytes")
+        _check_size(self.vocabulary_size, _FIXED, "the special tokens and the bytes")
         _check_switches(self.lowercase, self.joint)
 
     @property

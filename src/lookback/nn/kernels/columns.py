@@ -21,7 +21,8 @@ class Columns:
     """How the logits of a vocabulary stand side by side: word w in column w, then unused columns, then a tail.
 
     Column g + GROUPS · i is number i of group g. Padding and the begin token have a probability but are never chosen:
-    their logits stand in the tail, behind all groups. What is unused or never chosen is ``nothing`` in the groups.
+    their logits stand in the tail, behind all groups. Unused columns, and tokens that are never chosen, hold
+    ``nothing``, the lowest number.
     """
 
     vocabulary_size: int

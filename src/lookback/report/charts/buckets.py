@@ -1,19 +1,12 @@
-"""How test sentences are cut by source length, and where the buckets stand on a chart's axis."""
+"""Where the buckets of source lengths stand on a chart's axis."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from lookback.evaluation import midpoint
-
-Buckets = Literal["width", "count"]
-"""Ten words wide, on an axis of words; or with equally many sentences, side by side: some of these are so narrow that
-their labels would overlap on an axis of words"""
-
-IN_RESULTS: dict[Buckets, str] = {"width": "by_length", "count": "by_equal_count"}
-"""The key of results.json under which a run's curve is"""
+from lookback.evaluation import Buckets, midpoint
 
 TITLES: dict[Buckets, str] = {
     "width": "Source length in words, n test sentences",

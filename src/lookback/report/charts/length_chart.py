@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from lookback.evaluation import ENOUGH, Measure, measure_of
-from lookback.report.charts.buckets import IN_RESULTS, TITLES, Buckets, Places
+from lookback.evaluation import ENOUGH, IN_RESULTS, Buckets, Measure, measure_of
+from lookback.report.charts.buckets import TITLES, Places
 from lookback.report.charts.chart_words import capital, hollow_note, line_chart_description, score_signature, span
 from lookback.report.charts.charts import (
     INK,

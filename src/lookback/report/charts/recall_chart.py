@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from lookback.evaluation import ENOUGH, label
+from lookback.evaluation import ENOUGH, FIFTH_NAMES, label
 from lookback.report.charts.chart_words import hollow_note, seeds_and_lines
 from lookback.report.charts.charts import Point, Runs, color_and_shape, data_chart, layer_chart, runs_of, scored_arms
 from lookback.report.charts.marks import ArmMarks, in_lines
@@ -13,8 +13,6 @@ from lookback.report.charts.points import pieces
 from lookback.report.evidence.contrasts import ArmRecall
 from lookback.runs import Run
 
-FIFTHS = ("first fifth", "second fifth", "third fifth", "fourth fifth", "last fifth")
-"""Of the source"""
 RECALL_TITLE = "Recall: share of its words in the translation"
 
 Part = Mapping[str, Any]
@@ -73,7 +71,7 @@ def _part(curve: Sequence[Part], bucket: str) -> Part:
 def _points(name: str, part: Part) -> list[Point]:
     """A point for each fifth that has linked words. Points of one `piece` are joined (`pieces`)."""
     joined = [recall is not None and has_enough(part) for recall in part["recall"]]
-    fifths = zip(FIFTHS, pieces(joined), part["recall"], part["ci"], part["chance"], strict=True)
+    fifths = zip(FIFTH_NAMES, pieces(joined), part["recall"], part["ci"], part["chance"], strict=True)
     return [
         {"arm": name, "piece": piece, "part": fifth, "x": x, "y": recall, "low": ci[0], "high": ci[1], "chance": chance}
         for x, (fifth, piece, recall, ci, chance) in enumerate(fifths, 1)
@@ -94,10 +92,10 @@ def _run_points(found: Mapping[str, ArmRecall], bucket: str) -> list[Point]:
 
 def _marks(color: alt.Color, shape: alt.Shape) -> ArmMarks:
     """Recall from 0 to 1 over the five parts of the source."""
-    ends, shares = alt.Scale(domain=[0.75, len(FIFTHS) + 0.25], nice=False), alt.Scale(domain=[0, 1])
-    texts = str([name.split() for name in FIFTHS])
+    ends, shares = alt.Scale(domain=[0.75, len(FIFTH_NAMES) + 0.25], nice=False), alt.Scale(domain=[0, 1])
+    texts = str([name.split() for name in FIFTH_NAMES])
     axis = alt.Axis(
-        values=list(range(1, len(FIFTHS) + 1)),
+        values=list(range(1, len(FIFTH_NAMES) + 1)),
         labelExpr=f"({texts})[datum.value - 1]",
         grid=False,
         labelLineHeight=15,

@@ -10,7 +10,9 @@ import numpy as np
 
 from lookback.common.errors import InputError
 from lookback.evaluation import (
+    IN_RESULTS,
     Arm,
+    Buckets,
     Difference,
     Pair,
     RecallPart,
@@ -22,7 +24,6 @@ from lookback.evaluation import (
     segments_of,
 )
 from lookback.evaluation.scores.recall import LINKED
-from lookback.report.charts.buckets import IN_RESULTS, Buckets
 from lookback.report.evidence.differences import arms, differing, value
 from lookback.runs import Run, Segments
 

@@ -8,8 +8,8 @@ from lookback.evaluation import FEW
 from lookback.report.evidence.capacity import Capacity, capacity
 from lookback.report.evidence.contrasts import CountedRuns, Counts, Evidence, counts_of
 from lookback.report.evidence.differences import brought, differing, rate_is_the_attentions, told_apart, value
+from lookback.report.evidence.rows import Row, rows
 from lookback.report.evidence.tuning import Tuned, tuned
-from lookback.report.tables.table import Row, rows
 from lookback.runs import Run
 
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from lookback.evaluation import BOUNDS, label
 from lookback.evaluation.length_curve import cut
 from lookback.report.evidence.contrasts import BASELINE
+from lookback.report.evidence.rows import ranked
 from lookback.report.page.payload import packed
 from lookback.report.page.systems import names, opponent
-from lookback.report.tables.table import ranked
 from lookback.runs import Run
 from lookback.runs.alignments import AlignedSentence, Alignments, read_alignments
 

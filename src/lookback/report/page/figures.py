@@ -8,8 +8,7 @@ from typing import Any
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from lookback.evaluation import MEASURES, label
-from lookback.report.charts.buckets import Buckets
+from lookback.evaluation import FIFTH_NAMES, MEASURES, Buckets, label
 from lookback.report.charts.budget_chart import budget_charts
 from lookback.report.charts.capacity_chart import capacity_chart
 from lookback.report.charts.charts import Arms
@@ -17,7 +16,7 @@ from lookback.report.charts.diagnostics_chart import DIAGNOSTICS, diagnostics_ch
 from lookback.report.charts.difference_chart import difference_chart
 from lookback.report.charts.learning_chart import learning_chart
 from lookback.report.charts.length_chart import length_chart
-from lookback.report.charts.recall_chart import FIFTHS, bucket_key, bucket_name, has_enough, recall_chart
+from lookback.report.charts.recall_chart import bucket_key, bucket_name, has_enough, recall_chart
 from lookback.report.evidence.budgets import scored_at_budgets
 from lookback.report.evidence.contrasts import ArmRecall, Evidence
 from lookback.report.evidence.differences import arms
@@ -219,7 +218,7 @@ def _difference_table(about: Evidence) -> Table:
 def _recall_table(found: Mapping[str, ArmRecall], key: str) -> Table:
     """A row for each fifth of the source, a column for each arm: recall, its interval, and recall by chance."""
     parts = [next(part for part in of.mean if bucket_key(part) == key) for of in found.values()]
-    rows = [[name, *(_recall_cell(part, place) for part in parts)] for place, name in enumerate(FIFTHS)]
+    rows = [[name, *(_recall_cell(part, place) for part in parts)] for place, name in enumerate(FIFTH_NAMES)]
     return ["part of the source", *found], rows
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lookback.report.tables.table import Row, distinguishing, duration, number, short
+from lookback.report.evidence.rows import Row
+from lookback.report.tables.table import distinguishing, duration, number, short
 
 
 @dataclass(frozen=True)

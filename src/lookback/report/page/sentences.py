@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from lookback.common.errors import InputError
 from lookback.evaluation import BOUNDS, bleu, label, segments_of
 from lookback.evaluation.length_curve import cut
+from lookback.report.evidence.rows import ranked
 from lookback.report.page.payload import packed
 from lookback.report.page.systems import names, opponent
-from lookback.report.tables.table import ranked
 from lookback.runs import Prediction, Run, Segments, read_predictions
 
 Row = list[Any]

@@ -8,7 +8,8 @@ from rich.table import Table
 from lookback.evaluation import ENOUGH, FEW, LEVEL, Arm, PairedDifference, label
 from lookback.report.evidence.contrasts import Contrast
 from lookback.report.evidence.headline import these_differ
-from lookback.report.tables.table import Row, number, plain_table
+from lookback.report.evidence.rows import Row
+from lookback.report.tables.table import number, plain_table
 
 _ONE_SEED = "intervals of one seed are over sentences alone"
 _SIDE_BY_SIDE = 3

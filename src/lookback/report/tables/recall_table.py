@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lookback.report.charts.recall_chart import FIFTHS
+from lookback.evaluation import FIFTH_NAMES
 from lookback.report.evidence.contrasts import ArmRecall
 
 
@@ -24,5 +24,5 @@ def recall_rows(found: Mapping[str, ArmRecall], group: int) -> list[dict[str, ob
         }
         for name, of in found.items()
         for part in of.mean
-        for fifth, recall, interval, chance in zip(FIFTHS, part["recall"], part["ci"], part["chance"], strict=True)
+        for fifth, recall, interval, chance in zip(FIFTH_NAMES, part["recall"], part["ci"], part["chance"], strict=True)
     ]

@@ -2,76 +2,16 @@
 
 import csv
 import io
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
-from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from lookback.common.files import atomic_write
-from lookback.evaluation import label
-from lookback.report.evidence.differences import differing, value
-from lookback.runs import COST, Run
-from lookback.runs.run import natural
+from lookback.report.evidence.rows import Row
 
-Row = dict[str, Any]
-"""A line of a table: the columns depend on the runs, which differ in settings and have buckets of their own"""
-
-_SCORES = ("chrf", "ter", "perplexity", "length_ratio", "truncated", "half_length", "retention")
-SHIFTS = ("shift_0", "shift_-1")
-"""An attention that looks with the decoder's previous state can be one target word off: both are shown."""
 _STATUS_STYLE = {"finished": "green", "failed": "bold red"}
-
-
-def ranked(runs: Sequence[Run]) -> list[Run]:
-    """The runs in the order of a table: best arm first (mean BLEU over its seeds), then by seed; unscored runs last."""
-    scores: dict[str, list[float]] = {}
-    for run in runs:
-        if run.bleu is not None:
-            scores.setdefault(run.arm, []).append(run.bleu)
-
-    def place(run: Run) -> tuple[bool, float, list[tuple[str, float]], int]:
-        mean = fmean(scores[run.arm]) if run.arm in scores else -1.0
-        return run.bleu is None, -mean, natural(run.arm), run.seed or 0
-
-    return sorted(runs, key=place)
-
-
-def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
-    """A row a run, ranked, the same keys in each: texts and numbers as they are, None where there is none.
-
-    Runs of one arm differ in their seeds alone (`lookback.report.evidence.differences.told_apart`). `group` numbers the
-    test set and signature that the runs share; `run` is the run's directory as seen from `out`.
-    """
-    runs = ranked(runs)
-    settings = differing(runs)
-    buckets = _buckets(runs)
-    found: list[Row] = []
-    for run in runs:
-        results: Mapping[str, Any] = run.results or {}
-        found.append(
-            {
-                "group": group,
-                "run": relative(run.directory, out),
-                "arm": run.arm,
-                "attention": run.attention,
-                "seed": run.seed,
-                "bleu": run.bleu,
-                **_by_length(run, buckets),
-                **{key: results.get(key) for key in _SCORES},
-                **_alignment(run),
-                **_convergence(run),
-                **{key: results.get("cost", {}).get(key) for key in COST},
-                "status": run.status,
-                "reason": run.reason,
-                **{key: results.get(key) for key in ("data", "signature", "data_fingerprint")},
-                **{key: value(run, key) for key in settings},
-            }
-        )
-    return found
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
@@ -146,36 +86,6 @@ def _names(row: Row) -> list[str]:
     return [escape(row["arm"]), number(row["seed"], "d")]
 
 
-def _buckets(runs: Sequence[Run]) -> list[str]:
-    """Labels of the buckets in which any run has a sentence."""
-    curves = [run.results["by_length"] for run in runs if run.results]
-    filled = {(bucket["lo"], label(bucket)) for curve in curves for bucket in curve if bucket["n"]}
-    return [name for _, name in sorted(filled)]
-
-
-def _by_length(run: Run, buckets: Sequence[str]) -> Row:
-    curve = {label(bucket): bucket for bucket in run.results["by_length"]} if run.results else {}
-    scores = {f"bleu {name}": curve[name]["bleu"] if name in curve else None for name in buckets}
-    return scores | {f"n {name}": curve[name]["n"] if name in curve else None for name in buckets}
-
-
-def _alignment(run: Run) -> Row:
-    """The alignment error rate at either shift, 0..1."""
-    quality = run.results["aer"] if run.results else None
-    return {
-        "aer_shift_0": quality["shift_0"]["aer"] if quality else None,
-        "aer_shift_-1": quality["shift_-1"]["aer"] if quality else None,
-    }
-
-
-def relative(directory: Path, out: Path) -> str:
-    """A run's directory as seen from `out`."""
-    try:
-        return Path(os.path.relpath(directory, out)).as_posix()
-    except ValueError:  # another drive
-        return directory.resolve().as_posix()
-
-
 def distinguishing(paths: Sequence[str]) -> list[str]:
     """The last parts of each path, as few as leave all of them different."""
     parts = [path.split("/") for path in paths]
@@ -211,12 +121,3 @@ def duration(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {rest:02}s"
-
-
-def _convergence(run: Run) -> Row:
-    """Validation BLEU that the last fifth of the training gained, and its lowest validation perplexity."""
-    found = run.results["convergence"] if run.results else None
-    return {
-        "rise": found["rise"] if found else None,
-        "validation_perplexity": found["validation_perplexity"] if found else None,
-    }

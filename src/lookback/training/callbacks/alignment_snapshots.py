@@ -10,12 +10,14 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from numpy.typing import NDArray
 
+from lookback.common.checks import check_sizes
 from lookback.data import Batch
 from lookback.data.batches.loading import BatchLoader
+from lookback.data.corpora.gold_alignment import Gold
 from lookback.data.units import count_words
 from lookback.evaluation import BOUNDS
+from lookback.evaluation.alignment.attention_quality import AttentionQuality, gold_of
 from lookback.runs.alignments import AlignedSentence, Alignments, write_alignments
-from lookback.training.attention_quality import AttentionQuality, gold_of
 from lookback.training.callbacks.cost import Cost
 from lookback.training.module import TranslationModule, data_of
 
@@ -35,9 +37,7 @@ class AlignmentSnapshots(Callback):
     """
 
     def __init__(self, path: Path | str, cost: Cost, moments: int = 16, per_bucket: int = 3) -> None:
-        for name, value in (("moments", moments), ("per_bucket", per_bucket)):
-            if value < 1:
-                raise ValueError(f"{name}={value}: expected 1 or more")
+        check_sizes({"moments": moments, "per_bucket": per_bucket})
         self.path = Path(path)
         self.cost = cost
         self.moments = moments
@@ -89,7 +89,7 @@ class AlignmentSnapshots(Callback):
             quality = AttentionQuality()
             for part in self._measured:
                 for row, weights in zip(part.rows, part.look(module), strict=True):
-                    quality.add(row["id"], row["words"], weights, gold_of(row, weights))
+                    quality.add(row["id"], row["words"], weights, gold_of(row, weights.shape))
             shown = [weights for part in self._shown for weights in part.look(module)]
             module.train(trains)
             self.epochs.append(epochs)
@@ -110,10 +110,11 @@ class AlignmentSnapshots(Callback):
                 source=tuple(module.source_tokenizer.alignment_words(row["source"])),
                 target=tuple(module.target_tokenizer.alignment_words(row["target"])),
                 weights=weights.reshape(-1, *shape),
-                sure=tuple((i, j) for i, j in row.get("alignment") or []),
-                possible=tuple((i, j) for i, j in row.get("possible") or []),
+                sure=tuple(gold.sure),
+                possible=tuple(gold.possible),
             )
             for row, weights, shape in zip(rows, of_sentences, shapes, strict=True)
+            for gold in (gold_of(row, shape) or Gold([], []),)
         ]
         has_gold = "alignment" in rows[0]
         write_alignments(self.path, Alignments(tuple(self.epochs), tuple(self.updates), has_gold, tuple(sentences)))

@@ -58,15 +58,13 @@ class AttentionQuality:
         return {f"attention/{name}": value for name, value in found.items() if value is not None}
 
 
-def gold_of(row: dict[str, Any], weights: NDArray[np.floating]) -> Gold | None:
-    """The gold links of a row of a corpus, if it has any and they speak of the words that the weights do.
+def gold_of(row: dict[str, Any], shape: tuple[int, ...]) -> Gold | None:
+    """The gold links of a row of a corpus, whose weights have ``shape`` (target words + 1, source words + 1).
 
-    Gold counts the words of ``str.split()``; in a script without spaces a model's words are smaller.
+    None if the row has no gold links, or if they count other words than the weights' rows and columns: those of
+    ``str.split()``, which are larger than a model's in a script without spaces.
     """
-    if "alignment" not in row:
-        return None
-    words = (len(row["target"].split()) + 1, len(row["source"].split()) + 1)
-    if weights.shape != words:
+    if "alignment" not in row or shape != (len(row["target"].split()) + 1, len(row["source"].split()) + 1):
         return None
     sure, possible = ([(i, j) for i, j in row.get(name) or []] for name in ("alignment", "possible"))
     return Gold(sure, possible)
