@@ -161,8 +161,6 @@ def test_a_page_may_be_all_that_is_written(make_run, tmp_path):
     assert f"wrote {tmp_path / 'out' / 'mine.html'}" in said
     assert write_report(read_runs([run]), tmp_path / "b.html") == tmp_path / "b.html"
     assert (tmp_path / "b.html").read_bytes().startswith(b"<!doctype html>")
-    with pytest.raises(InputError, match="baseline=location"):
-        write_report(read_runs([run]), tmp_path / "c.html", baseline="location")
 
 
 def test_a_terminal_of_80_columns_folds_no_path(make_run, tmp_path):

@@ -1,6 +1,6 @@
 """Objects from a config, and what is wrong with one in a line. Nothing else but the commands knows Hydra."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lookback.common.errors import InputError
@@ -54,29 +54,40 @@ def explain(error: BaseException) -> str | None:
     if "Config group override must be a string or a list" in str(error):  # Hydra's plain ValueError
         return "a config group is chosen by name, such as logger=csv; null is no choice"
     if isinstance(error, InstantiationException):
-        cause = error.__cause__
-        # Lightning's name for an argument that it refuses; by name, because importing Lightning takes seconds
-        if isinstance(cause, (ValueError, TypeError)) or type(cause).__name__ == "MisconfigurationException":
-            where = str(error).rpartition("full_key: ")[2] if "full_key: " in str(error) else ""
-            return f"{where}: {cause}" if where else str(cause)
-        return None
+        return _refused(error)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        group, _, name = str(error.missing_cfg_file).rpartition("/")
-        options = [str(option) for option in error.options or ()]
-        expected = f"expected one of {', '.join(options)}{nearest(name, options)}"
-        return f"{group or 'config'}={name}: no such choice; {expected}"
+        return _no_such_choice(str(error.missing_cfg_file), [str(option) for option in error.options or ()])
     if isinstance(error, OverrideParseException):
         return f"{error.override}: expected key=value ({str(error).splitlines()[0]})"
     cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
     if isinstance(cause, OmegaConfBaseException):
-        parent = cause.parent_node
-        keys = [str(key) for key in parent] if parent is not None and hasattr(parent, "keys") else []
-        key = str(cause.key) if cause.key is not None else ""
-        hint = nearest(key, keys) if key not in keys else ""
-        return f"{cause.full_key or key}: {str(cause).splitlines()[0]}{hint}"
-    if isinstance(error, HydraException):
-        return " ".join(str(error).split())
-    return None
+        return _wrong_key(cause)
+    return " ".join(str(error).split()) if isinstance(error, HydraException) else None
+
+
+def _refused(error: BaseException) -> str | None:
+    """A constructor refused what the config gives it; None where something else went wrong inside."""
+    cause = error.__cause__
+    # Lightning's name for an argument that it refuses; by name, because importing Lightning takes seconds
+    if not isinstance(cause, (ValueError, TypeError)) and type(cause).__name__ != "MisconfigurationException":
+        return None
+    _, named, where = str(error).rpartition("full_key: ")
+    return f"{where}: {cause}" if named and where else str(cause)
+
+
+def _no_such_choice(file: str, options: Sequence[str]) -> str:
+    group, _, name = file.rpartition("/")
+    expected = f"expected one of {', '.join(options)}{nearest(name, options)}"
+    return f"{group or 'config'}={name}: no such choice; {expected}"
+
+
+def _wrong_key(error: Any) -> str:
+    """What OmegaConf says of a key, with the nearest one that there is."""
+    parent = error.parent_node
+    keys = [str(key) for key in parent] if parent is not None and hasattr(parent, "keys") else []
+    key = str(error.key) if error.key is not None else ""
+    hint = nearest(key, keys) if key not in keys else ""
+    return f"{error.full_key or key}: {str(error).splitlines()[0]}{hint}"
 
 
 def one_line(error: BaseException) -> str:

@@ -80,12 +80,12 @@ def compare(
     return paths
 
 
-def write_report(runs: Sequence[Run], path: Path | str, baseline: str | None = None) -> Path:
+def write_report(runs: Sequence[Run], path: Path | str) -> Path:
     """Write the page of `runs`, one or more, to `path`; nothing is printed. Returns the path.
 
-    Raises `InputError` for no runs, and for a `baseline` that none of them has.
+    Raises `InputError` for no runs.
     """
-    return write_page(path, _checked_groups(runs, Path(path).parent, baseline))
+    return write_page(path, _checked_groups(runs, Path(path).parent))
 
 
 def comparison_directory(entries: Sequence[Path | str]) -> Path:
@@ -95,7 +95,7 @@ def comparison_directory(entries: Sequence[Path | str]) -> Path:
     return Path("comparisons") / datetime.now().strftime("%Y-%m-%d-%H-%M-%S.%f")
 
 
-def _checked_groups(runs: Sequence[Run], out: Path, baseline: str | None) -> list[Group]:
+def _checked_groups(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list[Group]:
     if not runs:
         raise InputError("runs=[]: expected at least one run directory")
     groups = grouped(runs, out, baseline)

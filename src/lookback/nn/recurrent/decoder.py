@@ -65,21 +65,13 @@ class RecurrentDecoder(nn.Module):
         fast: bool = True,
     ) -> None:
         super().__init__()
-        unknown = [entry for entry in context_to if entry not in ENTRIES]
-        if unknown or not context_to:
-            raise ValueError(f"context_to={list(context_to)}: expected one or more of {', '.join(ENTRIES)}")
         query = attention.default_query if query is None else query
-        if query not in ORDERS:
-            raise ValueError(f"query={query!r}: expected one of {', '.join(ORDERS)}, or null for the attention's own")
-        if readout not in READOUTS:
-            raise ValueError(f"readout={readout!r}: expected one of {', '.join(READOUTS)}")
+        _check_choices(context_to, query, readout, input_feeding)
         check_sizes({"embedding_size": embedding_size, "readout_size": readout_size, "layers": layers})
         check_dropout(dropout)
         check_switches(
             {"input_feeding": input_feeding, "tie_embeddings": tie_embeddings, "residual": residual, "fast": fast}
         )
-        if input_feeding and query != "current":
-            raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")
         if tie_embeddings and readout_size != embedding_size:
             raise ValueError(
                 f"tie_embeddings=True needs readout_size == embedding_size, but readout_size={readout_size} and "
@@ -283,3 +275,15 @@ class RecurrentDecoder(nn.Module):
             scorer.energy_weight,
         )
         return self.order.unroll_written_out(self, loop, input_weight[:, self.embedding_size :], embedded)
+
+
+def _check_choices(context_to: Sequence[str], query: str, readout: str, input_feeding: bool) -> None:
+    """Refuse what the decoder has not, and choices that do not go together."""
+    if not context_to or any(entry not in ENTRIES for entry in context_to):
+        raise ValueError(f"context_to={list(context_to)}: expected one or more of {', '.join(ENTRIES)}")
+    if query not in ORDERS:
+        raise ValueError(f"query={query!r}: expected one of {', '.join(ORDERS)}, or null for the attention's own")
+    if readout not in READOUTS:
+        raise ValueError(f"readout={readout!r}: expected one of {', '.join(READOUTS)}")
+    if input_feeding and query != "current":
+        raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")

@@ -66,45 +66,79 @@ def answer(evidence: Evidence) -> Answer:
     if all(max(_known(whole["score"]), _known(whole["other"])) < UNTRAINED for whole in map(_whole, compared)):
         claim = f"Not trained long enough to be compared: every arm scores under {UNTRAINED:.0f} BLEU"
         return Answer(claim, "", "", "", *about)
-    few = seeds[0] < FEW
-    decided = [contrast for contrast in compared if differs(contrast.difference.whole)]
-    better = [contrast for contrast in decided if _gain(contrast) > 0]
-    worse = [contrast for contrast in decided if contrast not in better]
-    alike = [contrast for contrast in compared if contrast not in decided]
-    rivals = _Rivals(evidence.rivals)
-    parts: list[str] = []
-    if better:
-        winners = [one for one in better if not any(rivals.beats(other.arm, one.arm) for other in better)] or better
-        following = _following(winners, compared, rivals)
-        claim, basis = _winning(winners, following, rivals, few, len(compared))
-        shown, direction = winners, "better"
-        beaten = [one for one in better if one not in winners and one is not following]
-        parts += [_gains(beaten, "more")] if beaten else []
-        open_ones = [one for one in alike if not any(rivals.beats(winner.arm, one.arm) for winner in winners)]
-        if open_ones:
-            tied = all(rivals.of(one.arm, winner.arm) for one in open_ones for winner in winners)
-            nor = f", nor from {_listed([winner.arm for winner in winners])}" if tied else ""
-            parts.append(_open(open_ones, few) + nor)
-        # the arm with the largest gain may be the least sure of it, and yet better than one of the winners
-        beating = rivals.among([*alike, *winners])
-        parts += [f"{one} scores more than {other}" for one, other in beating if one in {c.arm for c in alike}]
-    elif alike:
-        claim, basis = _open(alike, few, gains=True), _basis(alike, len(compared), "smallest ")
-        shown, direction = alike, "better"
-        parts += [f"{one} scores more than {other}" for one, other in rivals.among(alike)]
-    else:
-        claim, basis = _gains(worse, "less"), _basis(worse, len(compared))
-        shown, direction = worse, "worse"
-        claim += f": {these_differ(worse)}" if few else ""
-    if worse and shown is not worse:
-        parts.append(_gains(worse, "less"))
-        basis += "" if better else f"; {_basis(worse, len(compared))}"
+    found = _Findings(compared, _Rivals(evidence.rivals))
+    said = _of_better(found) if found.better else _of_alike(found) if found.alike else _of_worse(found)
+    parts = [said.claim, *said.further]
     if untrained := [contrast.arm for contrast in compared if _known(_whole(contrast)["score"]) < UNTRAINED]:
         parts.append(f"{_listed(untrained)} scored under {UNTRAINED:.0f} BLEU: not trained long enough to be compared")
-    claim = "; ".join([claim, *parts])
+    claim = "; ".join(parts)
     if claim.startswith("on "):
         claim = "O" + claim[1:]
-    return Answer(claim, basis, *_lengths(shown, few, direction, len(compared) == 1), *about)
+    return Answer(claim, said.basis, *_lengths(said.shown, found.few, said.direction, len(compared) == 1), *about)
+
+
+class _Findings:
+    """The contrasts with one baseline, by what was found: better, worse, or not decided."""
+
+    def __init__(self, compared: Sequence[Contrast], rivals: "_Rivals") -> None:
+        decided = [contrast for contrast in compared if differs(contrast.difference.whole)]
+        self.compared = compared
+        self.rivals = rivals
+        self.few = min(contrast.difference.seeds for contrast in compared) < FEW
+        self.better = [contrast for contrast in decided if _gain(contrast) > 0]
+        self.worse = [contrast for contrast in decided if contrast not in self.better]
+        self.alike = [contrast for contrast in compared if contrast not in decided]
+
+
+class _Said(NamedTuple):
+    """A claim, what it rests on, what is said further, and the arms whose lengths are named."""
+
+    claim: str
+    basis: str
+    further: list[str]
+    shown: Sequence[Contrast]
+    direction: str
+    """`better` or `worse` than the baseline"""
+
+
+def _of_better(found: _Findings) -> _Said:
+    """Some arms are better than the baseline: those that no other of them beats are named first."""
+    better, rivals = found.better, found.rivals
+    winners = [one for one in better if not any(rivals.beats(other.arm, one.arm) for other in better)] or better
+    following = _following(winners, found.compared, rivals)
+    claim, basis = _winning(winners, following, rivals, found.few, len(found.compared))
+    beaten = [one for one in better if one not in winners and one is not following]
+    further = [_gains(beaten, "more")] if beaten else []
+    open_ones = [one for one in found.alike if not any(rivals.beats(winner.arm, one.arm) for winner in winners)]
+    if open_ones:
+        tied = all(rivals.of(one.arm, winner.arm) for one in open_ones for winner in winners)
+        nor = f", nor from {_listed([winner.arm for winner in winners])}" if tied else ""
+        further.append(_open(open_ones, found.few) + nor)
+    # the arm with the largest gain may be the least sure of it, and yet better than one of the winners
+    undecided = {contrast.arm for contrast in found.alike}
+    beating = rivals.among([*found.alike, *winners])
+    further += [f"{one} scores more than {other}" for one, other in beating if one in undecided]
+    if found.worse:
+        further.append(_gains(found.worse, "less"))
+    return _Said(claim, basis, further, winners, "better")
+
+
+def _of_alike(found: _Findings) -> _Said:
+    """No arm is better than the baseline, and of some it is not decided."""
+    alike, family = found.alike, len(found.compared)
+    claim, basis = _open(alike, found.few, gains=True), _basis(alike, family, "smallest ")
+    further = [f"{one} scores more than {other}" for one, other in found.rivals.among(alike)]
+    if found.worse:
+        further.append(_gains(found.worse, "less"))
+        basis += f"; {_basis(found.worse, family)}"
+    return _Said(claim, basis, further, alike, "better")
+
+
+def _of_worse(found: _Findings) -> _Said:
+    """All arms are worse than the baseline."""
+    claim, basis = _gains(found.worse, "less"), _basis(found.worse, len(found.compared))
+    claim += f": {these_differ(found.worse)}" if found.few else ""
+    return _Said(claim, basis, [], found.worse, "worse")
 
 
 def these_differ(contrasts: Sequence[Contrast]) -> str:
