@@ -140,7 +140,7 @@ def test_where_words_are_lost_is_in_its_file() -> None:
     said = re.findall(r"`(\w+)` has ([\d, ]+ and \d+) % of the words of the five fifths", SECTION)
     assert {name for name, _ in said} == {"none", "bahdanau"}
     for name, shares in said:
-        found = [f"{100 * row['recall']:.0f}" for row in rows("recall.csv", attention=name, lo=51)]  # type: ignore[operator]
+        found = [f"{100 * row['recall']:.0f}" for row in rows("recall.csv", arm=name, lo=51)]  # type: ignore[operator]
         assert re.findall(r"\d+", shares) == found
 
 
@@ -205,7 +205,7 @@ def test_twice_the_budget_is_in_its_file() -> None:
 
 def test_how_many_words_fit_is_in_its_files() -> None:
     part = words(SECTION[SECTION.index("**How many words fit**") :])
-    sizes, runs = rows("capacity.csv"), {2 * row["encoder.hidden_size"]: row for row in rows("capacity_runs.csv")}  # type: ignore[operator]
+    sizes, runs = rows("capacity_fit.csv"), {2 * row["encoder.hidden_size"]: row for row in rows("capacity_runs.csv")}  # type: ignore[operator]
     found = [row for row in sizes if row["words"]]
     said = re.findall(r"([\d.]+) words in (\d+) numbers", part)
     assert said == [(f"{row['words']:.1f}", f"{row['numbers']:.0f}") for row in found]
