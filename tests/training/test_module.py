@@ -62,7 +62,7 @@ def test_no_batch_has_its_words_counted_on_the_device(
         return TokenLoss(torch.zeros(()), torch.zeros(()), 1)
 
     monkeypatch.setattr(module.model, "forward", forward)
-    monkeypatch.setattr(module, "_close_point", lambda: None)  # of the training curve: nobody trains here
+    monkeypatch.setattr(module, "_end_curve_point", lambda: None)  # of the training curve: nobody trains here
     for batch in data.train_dataloader():
         module.training_step(batch, 0)
     assert len(told) > 1

@@ -1,1 +1,1 @@
-"""Training: the Lightning module, its callbacks, and what fits and tests it."""
+"""Training: the Lightning module, its callbacks, and the functions that fit and test it."""

@@ -25,7 +25,7 @@ from lookback.tracking.weights_and_biases import finish, log_test
 from lookback.training.build import build_data, build_module, build_once, plain
 from lookback.training.callbacks.alignment_snapshots import AlignmentSnapshots
 from lookback.training.callbacks.checkpoints import LastValidation
-from lookback.training.callbacks.cost import Cost, line
+from lookback.training.callbacks.cost import Cost, rates_line
 from lookback.training.callbacks.precision import MatmulPrecision, check_precision, products
 from lookback.training.callbacks.progress import in_terminal, training_progress
 from lookback.training.metrics_log import MetricsLog
@@ -136,7 +136,7 @@ def _train(config: DictConfig, run: RunDirectory, data: TranslationData) -> Resu
     )
     _report(run, record, module.config, loggers)
     print_results(record)
-    print(f"training: {line(record['cost'])}")
+    print(f"training: {rates_line(record['cost'])}")
     print(f"results: {run.path} (the page: report.html, the curve: length_curve.svg)", flush=True)
     return record
 

@@ -1,4 +1,4 @@
-"""What is measured in training as torchmetrics metrics: sums, so that they add up over batches and over ranks."""
+"""Metrics of training for torchmetrics. They keep sums, which add up over batches and over processes."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,8 @@ from lookback.evaluation.scores.bleu import COLUMNS
 class CorpusBleu(Metric):
     """Corpus BLEU, 0 to 100, of all sentences since the last reset.
 
-    tokenize: sacrebleu's tokenizer.
+    Args:
+        tokenize: sacrebleu's tokenizer.
     """
 
     full_state_update = False
@@ -36,8 +37,8 @@ class CorpusBleu(Metric):
 class TokenMean(Metric):
     """The mean loss of a token, in nats, of all batches since the last reset: Σ nats / Σ tokens.
 
-    Batches hold sentences of like length, so a mean over batches would weigh the words of short sentences more. A NaN
-    loss makes the mean NaN; so does no token at all.
+    The sentences of a batch have about the same length, so a mean over batches would give the words of short sentences
+    more weight. The mean is NaN if a loss is NaN, and if there was no token.
     """
 
     full_state_update = False
@@ -57,5 +58,5 @@ class TokenMean(Metric):
         return self.nats / self.tokens
 
     def sums(self) -> tuple[float, int]:
-        """Arguments that bring an empty mean back to this one through ``update``."""
+        """The arguments of ``update`` that restore this mean from an empty one."""
         return float(self.nats), int(self.tokens)

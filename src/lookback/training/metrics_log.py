@@ -1,4 +1,4 @@
-"""A logger that keeps metrics.csv."""
+"""The logger that writes metrics.csv."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -11,10 +11,13 @@ from lookback.runs.metrics import read_rows, write_metrics
 
 
 class MetricsLog(Logger):
-    """Collects what Lightning logs and writes it whole at each save, so that the file is never half a file.
+    """Collects what Lightning logs and writes the whole file at each save, so that nobody reads half a file.
 
-    Metrics that are logged at one step share a row. Rows of an earlier, interrupted part of the same run are kept up to
-    the step from which it resumes (Lightning's own CSVLogger would delete them).
+    Metrics that are logged at one step share a row. A resumed run keeps the rows that it wrote before it was
+    interrupted, up to the step from which it resumes. Lightning's own ``CSVLogger`` would delete them.
+
+    Args:
+        path: the file.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -24,12 +27,12 @@ class MetricsLog(Logger):
         self._checkpointed = False
 
     def resume(self, step: int) -> None:
-        """Take up the rows written so far, up to ``step``."""
+        """Reads the rows that an interrupted run has written, up to ``step``."""
         if self.path.is_file():
             self.rows |= {at: row for at, row in read_rows(self.path).items() if at <= step}
 
     def logged(self, name: str) -> list[tuple[int, float]]:
-        """(updates behind it, value) of every row that has the metric, rising; step 0 is the first update."""
+        """(updates so far, value) of every row that has the metric, in order; step 0 is the first update."""
         return [(step + 1, float(row[name])) for step, row in sorted(self.rows.items()) if name in row]
 
     @property
@@ -46,12 +49,12 @@ class MetricsLog(Logger):
         return self
 
     def log_hyperparams(self, params: dict[str, Any] | Namespace) -> None:
-        """The config is in .hydra/ and in every checkpoint."""
+        """Does nothing: the config is in .hydra/ and in every checkpoint."""
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         self.rows.setdefault(0 if step is None else step, {}).update(metrics)
-        if self._checkpointed:  # an update's own row is logged behind its checkpoint, and belongs to it
+        if self._checkpointed:  # the row of an update is logged after its checkpoint, and must be saved with it
             self._checkpointed = False
             self.save()
 

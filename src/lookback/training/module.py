@@ -1,4 +1,4 @@
-"""The network as Lightning trains, validates and tests it."""
+"""The Lightning module, which trains, validates and tests the network."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -29,25 +29,36 @@ NORMALIZATIONS = ("tokens", "sentences")
 
 
 class TranslationModule(lightning.LightningModule):
-    """Trains a ``Seq2Seq`` on token cross-entropy, validates by perplexity and by BLEU of a fixed sample, and tests.
+    """Trains a ``Seq2Seq`` on token cross-entropy, validates it by perplexity and by BLEU of a fixed sample, tests it.
 
-    optimizer: gives an optimizer of the parameters.
-    schedule: gives a learning-rate schedule of the optimizer and the total number of updates, as
-        ``lookback.training.schedules`` do.
-    search: what decodes the test set; validation decodes greedily, the first ``validation_sentences`` pairs.
-    dictionary: for unknown words of the test set's translations, as ``Writer`` has it; validation keeps them.
-    bleu_tokenize: sacrebleu's tokenizer for this corpus.
-    label_smoothing: ε of the training loss; perplexity is always of the unsmoothed one.
-    normalize: what a batch's training loss is a mean over: its target ``tokens``, or its ``sentences``, each the sum
-        over its tokens, as in the papers (Cho et al. 2014, eq. 4; Luong et al. 2015, eq. 4). Batches hold sentences of
-        about one length: a mean over tokens gives a token of a short sentence the weight of several of a long one.
-        With ``trainer.accumulate_grad_batches`` the loss is the mean of the batches' own. What is logged is always a
-        mean over tokens.
-    config: the whole resolved configuration, plain containers; it travels in every checkpoint, under ``config``.
+    It logs:
 
-    Logs train/loss (nats a target token, unsmoothed, the mean over all tokens since it was last logged),
-    train/learning_rate and train/gradient_norm (of one update, before clipping), validation/loss (nats a target token),
-    validation/perplexity and validation/bleu.
+    - ``train/loss``: nats per target token, without label smoothing, the mean over all tokens since it was last logged;
+    - ``train/learning_rate`` and ``train/gradient_norm``: of one update, the norm before clipping;
+    - ``validation/loss``: nats per target token;
+    - ``validation/perplexity`` and ``validation/bleu``.
+
+    Args:
+        model: the network.
+        optimizer: is called with the parameters and returns an optimizer.
+        schedule: is called with the optimizer and the total number of updates and returns a learning-rate schedule, as
+            the functions of ``lookback.training.schedules`` do.
+        search: decodes the test set. Validation decodes greedily.
+        source_tokenizer: of the source language.
+        target_tokenizer: of the target language.
+        dictionary: what replaces unknown words in translations of the test set, see ``Writer``. Validation keeps them.
+        bleu_tokenize: sacrebleu's tokenizer for this corpus.
+        validation_sentences: how many of the first validation pairs are translated for BLEU.
+        label_smoothing: ε of the training loss. Perplexity is always computed without it.
+        normalize: what the training loss of a batch is a mean over. ``tokens``: its target tokens. ``sentences``: its
+            sentences, each with the sum over its tokens, as in the papers (Cho et al. 2014, eq. 4; Luong et al. 2015,
+            eq. 4). The sentences of a batch have about the same length, so a mean over tokens gives a token of a short
+            sentence more weight than a token of a long one. With ``trainer.accumulate_grad_batches`` the loss is the
+            mean of the batches' losses. The logged loss is always a mean over tokens.
+        config: the whole resolved config in plain containers. Every checkpoint holds it under ``config``.
+
+    Raises:
+        ValueError: if an argument has a value that is not allowed.
     """
 
     def __init__(
@@ -86,14 +97,15 @@ class TranslationModule(lightning.LightningModule):
         self.config = config
         self.validation_search = GreedySearch(search.rule.limit_factor, search.rule.limit_extra)
         self.train_loss = TokenMean()
-        self._point: Tensor | None = None
+        self._curve_point: Tensor | None = None
+        """The mean loss since the last logged point, if it is to be logged at the end of this batch."""
         self.validation_loss = TokenMean()
         self.validation_bleu = CorpusBleu(bleu_tokenize)
         self.test_loss = TokenMean()
         self.predictions: dict[int, Prediction] = {}
         self.attention_quality = AttentionQuality()
         self._laid_out: LaidOut | None = None
-        """The network as searches of this validation or test run it"""
+        """The network laid out for the searches of the present validation or test."""
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         total = self.trainer.estimated_stepping_batches
@@ -107,41 +119,43 @@ class TranslationModule(lightning.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
-        checkpoint["train_loss"] = self.train_loss.sums()  # of a point that is not full yet
+        checkpoint["train_loss"] = self.train_loss.sums()  # of the tokens since the last logged point
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        if "train_loss" in checkpoint:  # not in those of earlier versions
+        if "train_loss" in checkpoint:  # checkpoints of earlier versions do not have it
             self.train_loss.update(*checkpoint["train_loss"])
 
     def on_train_batch_start(self, batch: Batch, batch_index: int) -> None:
-        # dropout depends on the seed and the batch's number alone, so that a resumed run repeats an uninterrupted one
+        # dropout depends only on the seed and on the batch's number, so that a resumed run gives the same numbers
         torch.manual_seed(self.config["seed"] * 1_000_003 + self.trainer.fit_loop.total_batch_idx)
 
     def training_step(self, batch: Batch, batch_index: int) -> dict[str, Any]:
-        """``loss``, what the optimizer gets; ``nll``, the batch's unsmoothed nats; ``tokens``: of how many words."""
+        """``loss``, which is minimised; ``nll``, the batch's nats without smoothing; ``tokens``, its target tokens."""
         result = self._loss(batch, self.label_smoothing)
         self.train_loss.update(result.nll.detach(), result.tokens)
-        self._close_point()  # here: callbacks save checkpoints before `on_train_batch_end`, without the point's tokens
+        # not later: callbacks save checkpoints before ``on_train_batch_end``, and the tokens of a finished point must
+        # not be in them
+        self._end_curve_point()
         loss = result.loss / (result.tokens if self.normalize == "tokens" else len(batch))
         return {"loss": loss, "nll": result.nll, "tokens": result.tokens}
 
-    def _close_point(self) -> None:
-        """Close a point of the training curve where this batch ends an update that is logged."""
+    def _end_curve_point(self) -> None:
+        """Ends a point of the training curve if this batch ends an update that is logged."""
         batches = self.trainer.fit_loop.batch_idx + 1
         steps = batches % self.trainer.accumulate_grad_batches == 0 or self.trainer.is_last_batch
         if steps and is_logged(self.trainer):
-            self._point = self.train_loss.compute()
+            self._curve_point = self.train_loss.compute()
             self.train_loss.reset()
 
     def _loss(self, batch: Batch, smoothing: float = 0.0) -> TokenLoss:
         return self.model(batch.source, batch.source_length, batch.target, smoothing, batch.target_tokens)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_index: int) -> None:
-        if self._point is None:  # Lightning logs the last update, too, and knows by now that it was
-            self._close_point()
-        if self._point is not None:
-            self.log("train/loss", self._point, on_step=True, on_epoch=False)
-            self._point = None
+        if self._curve_point is None:  # Lightning also logs the last update, and only now knows that it was the last
+            self._end_curve_point()
+        if self._curve_point is not None:
+            self.log("train/loss", self._curve_point, on_step=True, on_epoch=False)
+            self._curve_point = None
 
     def configure_gradient_clipping(
         self,
@@ -152,12 +166,13 @@ class TranslationModule(lightning.LightningModule):
         if is_logged(self.trainer):
             gradients = [weight.grad for weight in self.model.parameters() if weight.grad is not None]
             self.log("train/gradient_norm", torch.nn.utils.get_total_norm(gradients), on_step=True, on_epoch=False)
-            # a tensor on the host: Lightning would put a number on the device, and wait until it is there
+            # a tensor on the host, because Lightning would copy a number to the device and wait for the copy
             rate = torch.tensor(float(optimizer.param_groups[0]["lr"]))
             self.log("train/learning_rate", rate, on_step=True, on_epoch=False)
         plugin = self.trainer.precision_plugin
         if plugin.precision == "bf16-mixed" and gradient_clip_val:
-            # Lightning refuses to clip for a fused optimizer in mixed precision, but only float16 scales its gradients
+            # Lightning does not clip for a fused optimizer in mixed precision, because float16 scales the gradients.
+            # bfloat16 does not scale them, so clipping is safe.
             algorithm = GradClipAlgorithmType(gradient_clip_algorithm or "norm")
             Precision.clip_gradients(plugin, optimizer, gradient_clip_val, algorithm)
         else:
@@ -168,7 +183,7 @@ class TranslationModule(lightning.LightningModule):
             self._laid_out = self.model.laid_out()
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
-        # mixed precision is training's: a checkpoint is chosen by what a test of it would give
+        # in float32, as the test: the best checkpoint is chosen by the numbers that a test of it would give
         with torch.autocast(self.device.type, enabled=False):
             self._validate(batch)
 
@@ -200,11 +215,11 @@ class TranslationModule(lightning.LightningModule):
         if not self.trainer.sanity_checking:
             for config in self.trainer.lr_scheduler_configs:
                 if isinstance(config.scheduler, ReduceLROnPlateau):
-                    # here: at the end of the epoch, where Lightning would do it, the checkpoint is written already
+                    # Lightning would do it at the end of the epoch, but then the checkpoint is already written
                     config.scheduler.step(metrics[str(config.monitor)])
         self.validation_loss.reset()
         self.validation_bleu.reset()
-        self._laid_out = None  # training goes on with other weights
+        self._laid_out = None  # the weights change as training continues
 
     def on_test_epoch_start(self) -> None:
         self.predictions = {}
@@ -220,7 +235,7 @@ class TranslationModule(lightning.LightningModule):
         assert self._laid_out is not None
         found = self.search(self._laid_out, batch.source, batch.source_length)
         for i, row, (best, *_) in zip(batch.ids.tolist(), rows, found, strict=True):
-            # by id: a sentence that a sampler served twice is counted once
+            # by id, so that a sentence that a sampler gave twice is counted once
             self.predictions[i] = Prediction(
                 id=i,
                 source=row["source"],
@@ -236,13 +251,13 @@ class TranslationModule(lightning.LightningModule):
 
 
 def is_logged(trainer: lightning.Trainer) -> bool:
-    """Whether the loggers get what is logged at the end of this batch; Lightning's own callbacks ask it like this.
+    """Whether the loggers write what is logged at the end of this batch. Lightning's own callbacks ask it this way.
 
-    To log what is not written would cost more than the rest of what Lightning does in a step.
+    A value that no logger writes is better not logged: that would take longer than all else Lightning does in a step.
     """
     return trainer._logger_connector.should_update_logs
 
 
 def data_of(trainer: lightning.Trainer) -> TranslationData:
-    """The data that a trainer was given, which Lightning does not declare."""
+    """The data module of a trainer. Lightning sets the attribute but does not declare it."""
     return trainer.datamodule  # type: ignore[attr-defined]

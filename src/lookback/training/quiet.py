@@ -1,4 +1,4 @@
-"""What Lightning says that helps nobody here."""
+"""Messages of Lightning that are not shown."""
 
 import logging
 import sys
@@ -6,7 +6,7 @@ import warnings
 
 
 def quiet() -> None:
-    """Keep Lightning's advice about this machine out of a user's sight: it asks for nothing that would help here."""
+    """Hides Lightning's advice about this machine, which does not help here, and prints each line at once."""
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     for message in (
         ".*does not have many workers.*",

@@ -1,6 +1,7 @@
-"""Learning rates over a training: each function gives what Lightning's ``configure_optimizers`` calls ``lr_scheduler``.
+"""Learning-rate schedules. Each function returns what Lightning's ``configure_optimizers`` calls ``lr_scheduler``.
 
-An update is a step of the optimizer. All but ``plateau`` multiply the optimizer's own rate by a factor of the update.
+An update is a step of the optimizer. All schedules but ``plateau`` multiply the optimizer's learning rate by a factor
+that depends on the number of the update. All raise ``ValueError`` for an argument that is not allowed.
 """
 
 import math
@@ -14,7 +15,7 @@ _MONITORED = ("validation/perplexity", "validation/loss", "validation/bleu")
 
 
 def constant(optimizer: Optimizer, total_updates: int, warmup_updates: int = 0) -> dict[str, Any]:
-    """The optimizer's learning rate, after a linear warm-up."""
+    """A linear warm-up, then the optimizer's learning rate unchanged."""
     if warmup_updates < 0:
         raise ValueError(f"warmup_updates={warmup_updates}: expected 0 or more")
     return _each_update(optimizer, lambda update: _warmup(update, warmup_updates))
@@ -34,7 +35,7 @@ def inverse_sqrt(optimizer: Optimizer, total_updates: int, warmup_updates: int =
 def cosine(optimizer: Optimizer, total_updates: int, warmup_updates: int = 50) -> dict[str, Any]:
     """A linear warm-up, then half a cosine from the full rate to 0 at the end (Loshchilov and Hutter 2017, eq. 5).
 
-    The warm-up takes no more than a tenth of the training, however short that is.
+    The warm-up takes at most a tenth of the training.
     """
     if warmup_updates < 0:
         raise ValueError(f"warmup_updates={warmup_updates}: expected 0 or more")
@@ -50,9 +51,10 @@ def cosine(optimizer: Optimizer, total_updates: int, warmup_updates: int = 50) -
 def luong(
     optimizer: Optimizer, total_updates: int, warmup_updates: int = 0, start: float = 2 / 3, halvings: int = 4
 ) -> dict[str, Any]:
-    """Constant for the share ``start`` of all updates, then halved ``halvings`` times, evenly over the rest.
+    """Constant for the share ``start`` of all updates, then halved ``halvings`` times at even intervals.
 
-    Luong et al. 2015, § 4.1 train 8 of 12 epochs at one rate and halve it every epoch from then on: these defaults.
+    The defaults are those of Luong et al. 2015, § 4.1: they train 8 of 12 epochs at one rate and then halve it after
+    every epoch.
     """
     if not 0 <= start < 1:
         raise ValueError(f"start={start}: expected a share of the training, 0 up to 1")
@@ -76,7 +78,7 @@ def plateau(
     factor: float = 0.5,
     patience: int = 1,
 ) -> dict[str, Any]:
-    """Multiplied by ``factor`` once ``monitor`` has not improved for more than ``patience`` validations."""
+    """Multiplies the rate by ``factor`` if ``monitor`` has not improved for more than ``patience`` validations."""
     if monitor not in _MONITORED:
         raise ValueError(f"monitor={monitor!r}: expected {', '.join(_MONITORED)}")
     if mode not in ("min", "max"):
@@ -90,8 +92,8 @@ def plateau(
         raise ValueError(f"patience={patience}: expected a whole number, 0 or more")
     direction: Literal["min", "max"] = "min" if mode == "min" else "max"
     scheduler = ReduceLROnPlateau(optimizer, mode=direction, factor=factor, patience=patience)
-    # the module steps it after each validation: not every epoch has one, and an epoch may have several. Lightning would
-    # step it at the end of each epoch, and warn where that has no validation: this frequency keeps it from doing so
+    # The module steps it after each validation, because an epoch may have none or several. Lightning would step it at
+    # the end of each epoch, and warn where an epoch has no validation. This frequency keeps Lightning from doing so.
     return {"scheduler": scheduler, "interval": "epoch", "frequency": sys.maxsize, "monitor": monitor}
 
 

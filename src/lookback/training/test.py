@@ -1,4 +1,4 @@
-"""Testing: translate a test set, score it, and write what the report reads."""
+"""Tests a model: translates a test set, scores it, and writes the files that the report reads."""
 
 import math
 from collections.abc import Sequence
@@ -30,9 +30,26 @@ def test(
     cost: Cost,
     training_data: TrainingData,
 ) -> Results:
-    """Translate and score ``data``'s test set; predictions.jsonl, segments.npz and results.json go to ``directory``.
+    """Translates and scores the test set of ``data``; writes predictions.jsonl, segments.npz and results.json.
 
-    Always in float32, on one device: the same weights give the same numbers however they were trained.
+    The test runs in float32 and on one device, so that the same weights give the same numbers however they were
+    trained.
+
+    Args:
+        module: with the weights to test.
+        data: whose test set is translated.
+        directory: where the files are written.
+        accelerator: as in Lightning's ``Trainer``.
+        arm: what the run is called in comparisons.
+        attention: the name of the run's attention.
+        data_name: the name of the data.
+        seed: of the training.
+        convergence: whether the training had stopped improving; None if it is not known.
+        cost: of the training.
+        training_data: what the run was trained on.
+
+    Returns:
+        What results.json holds.
     """
     tester = lightning.Trainer(
         accelerator=accelerator,
@@ -75,7 +92,7 @@ def test(
 
 
 def _perplexity(nats: float) -> float:
-    """Infinite where the mean loss of a token, in nats, is beyond what a float can raise e to."""
+    """e to the mean loss of a token, in nats; infinite if that is too large for a float."""
     try:
         return math.exp(nats)
     except OverflowError:
@@ -83,9 +100,10 @@ def _perplexity(nats: float) -> float:
 
 
 def gold_links(data: TranslationData, predictions: Sequence[Prediction]) -> list[list[Link] | None] | None:
-    """The sure links of each sentence of the test set; None where it has no gold alignment.
+    """The sure links of each sentence of the test set; None if the test set has no gold alignment.
 
-    Gold counts the words of ``str.split()``: a sentence in a script without spaces, whose words are smaller, has none.
+    Gold links number the words of ``str.split()``. In a script without spaces our words are smaller, so such a sentence
+    has None too.
     """
     texts = data.texts("test")
     if "alignment" not in texts.column_names:
@@ -98,7 +116,7 @@ def gold_links(data: TranslationData, predictions: Sequence[Prediction]) -> list
 
 
 def agreement_by_distance(data: TranslationData, predictions: Sequence[Prediction]) -> list[Agreement] | None:
-    """``agreement`` of results.json; None where the test set does not say which of its words agree."""
+    """``agreement`` of results.json; None if the test set does not say which of its words agree."""
     texts = data.texts("test")
     if "agreement" not in texts.column_names:
         return None
@@ -106,7 +124,7 @@ def agreement_by_distance(data: TranslationData, predictions: Sequence[Predictio
 
 
 def print_results(record: Results) -> None:
-    """The test scores, and BLEU by source length."""
+    """Prints the test scores, and BLEU by source length."""
     from rich.console import Console
     from rich.table import Table
 

@@ -14,7 +14,7 @@ from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.search import force
 from lookback.training.build import build_data
-from lookback.training.callbacks.alignment_snapshots import moments_of, stratified_sample
+from lookback.training.callbacks.alignment_snapshots import snapshot_updates, stratified_sample
 from support.running import Trained, run
 
 
@@ -48,19 +48,19 @@ def test_the_sample_takes_the_first_of_each_bucket() -> None:
 
 @given(st.integers(1, 10_000), st.integers(1, 40))
 def test_moments_are_denser_at_the_start_and_end_with_the_training(updates: int, moments: int) -> None:
-    found = moments_of(updates, moments)
+    found = snapshot_updates(updates, moments)
     assert found == sorted(set(found))
     assert found[-1] == updates
     assert found[0] >= 1
     assert len(found) <= moments
     assert sum(moment <= updates / 2 for moment in found) >= len(found) // 2 or updates < moments**2
-    assert moments_of(1600, 4) == [100, 400, 900, 1600]
+    assert snapshot_updates(1600, 4) == [100, 400, 900, 1600]
 
 
 def test_alignments_are_those_of_forced_decoding(finished: Path, last: tuple[Trained, TranslationData]) -> None:
     trained, data = last
     arrays = saved(finished)
-    assert arrays["updates"].tolist() == moments_of(9, 16)
+    assert arrays["updates"].tolist() == snapshot_updates(9, 16)
     np.testing.assert_allclose(arrays["epochs"], arrays["updates"] / 3)
     texts = data.texts("test")
     assert arrays["ids"].tolist() == stratified_sample([len(text.split()) for text in texts["source"]], 3)
@@ -89,7 +89,7 @@ def test_the_last_logged_error_rate_is_that_of_the_validation_pairs(
     trained, data = last
     rows = logged(finished)
     # the first update is step 0
-    assert [row["step"] + 1 for row in rows] == moments_of(9, 16)
+    assert [row["step"] + 1 for row in rows] == snapshot_updates(9, 16)
     texts = data.texts("validation")
     found = gold = hits = shifted = shifted_hits = 0
     entropies = []

@@ -17,7 +17,7 @@ from lookback.runs.directory import RunDirectory
 from lookback.search import GreedySearch
 from lookback.training.build import build_data
 from lookback.training.callbacks.alignment_snapshots import stratified_sample
-from lookback.training.callbacks.budget_scores import SHARES, BudgetScores, moments_due
+from lookback.training.callbacks.budget_scores import SHARES, BudgetScores, scored_updates
 from support.running import Trained, compose, run
 
 
@@ -28,14 +28,14 @@ def saved(directory: Path) -> dict[str, Any]:
 
 @given(st.integers(1, 100_000))
 def test_moments_double_and_end_with_the_training(updates: int) -> None:
-    due = moments_due(updates)
+    due = scored_updates(updates)
     assert list(due) == sorted(due)
     assert list(due)[-1] == updates
     for at, share in due.items():
         assert at >= 1
         assert abs(at - share * updates) <= 0.5 or at == 1
-    assert moments_due(1250) == {156: 0.125, 313: 0.25, 625: 0.5, 1250: 1.0}
-    assert moments_due(3) == {1: 0.25, 2: 0.5, 3: 1.0}
+    assert scored_updates(1250) == {156: 0.125, 313: 0.25, 625: 0.5, 1250: 1.0}
+    assert scored_updates(3) == {1: 0.25, 2: 0.5, 3: 1.0}
 
 
 def test_the_statistics_are_those_of_greedy_translations_by_the_last_weights(finished: Path) -> None:

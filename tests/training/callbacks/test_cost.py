@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from lookback.training.build import build_data
-from lookback.training.callbacks.cost import Cost, line
+from lookback.training.callbacks.cost import Cost, rates_line
 from support.running import Clock, Trained, run, ticks
 
 
@@ -73,11 +73,11 @@ def test_counting_asks_nothing_of_a_batch_that_may_be_on_a_gpu() -> None:
     assert {type(value) for value in logged} == {torch.Tensor}, "Lightning copies a number to the device and waits"
 
 
-def test_rates_are_spelt_for_people(finished: Path) -> None:
-    assert line({"tokens_per_second": 12345.6, "peak_memory_mb": 1812.4, "waiting": 0.00312}) == (
+def test_rates_are_written_for_people(finished: Path) -> None:
+    assert rates_line({"tokens_per_second": 12345.6, "peak_memory_mb": 1812.4, "waiting": 0.00312}) == (
         "tokens/s 12,346  waiting 0.3%  peak 1,812 MB"
     )
-    assert line({"tokens_per_second": 0.0, "peak_memory_mb": 81.0, "waiting": None}) == (
+    assert rates_line({"tokens_per_second": 0.0, "peak_memory_mb": 81.0, "waiting": None}) == (
         "tokens/s 0  waiting –  peak 81 MB"
     )
     line(cost(finished))

@@ -1,4 +1,4 @@
-"""Callbacks: what goes on beside a training."""
+"""Lightning callbacks of a training."""
 
 from lookback.training.callbacks.alignment_snapshots import AlignmentSnapshots
 from lookback.training.callbacks.budget_scores import BudgetScores

@@ -1,4 +1,4 @@
-"""Where a model looks as it learns: pictures for the report, and numbers for the logs."""
+"""The attention of a model during its training: pictures for the report, and numbers for the logs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,18 +22,26 @@ from lookback.training.callbacks.cost import Cost
 from lookback.training.module import TranslationModule, data_of
 
 _BATCH = 64
-"""Sentences that the model looks at together; changes no number"""
+"""Sentences that are decoded together. It changes no number."""
 
 
 class AlignmentSnapshots(Callback):
-    """Looks at a training's attention at moments of it: more of them at its start, when alignment forms.
+    """Measures and saves the attention at several moments of a training, most of them early, when alignment forms.
 
-    At each moment the model is made to write references. Of the validation set's first pairs, as many as are translated
-    for BLEU, the loggers get the mean diagnostics and, where the pairs have gold links, the alignment error rate, as
-    ``attention/…``. Of a stratified sample of the test set, the first ``per_bucket`` sentences of each length bucket,
-    the weights themselves go to ``path`` (``lookback.runs.alignments``), merged to words of the raw text.
+    At each moment the model is forced to write the references of two samples:
 
-    The time that it takes is no part of ``cost``. An attention that looks nowhere has no moments.
+    - the first pairs of the validation set, those that are translated for BLEU: the loggers get the means of the
+      diagnostics and, if the pairs have gold links, the alignment error rate, as ``attention/…``;
+    - the first ``per_bucket`` sentences of each length bucket of the test set: the weights themselves, merged to words
+      of the raw text, are written to ``path`` (see ``lookback.runs.alignments``).
+
+    The time that this takes is not part of ``cost``. A model that does not look back has no moments.
+
+    Args:
+        path: the file.
+        cost: the callback whose clock stops meanwhile.
+        moments: how many moments at most.
+        per_bucket: how many test sentences of each length bucket.
     """
 
     def __init__(self, path: Path | str, cost: Cost, moments: int = 16, per_bucket: int = 3) -> None:
@@ -45,31 +53,31 @@ class AlignmentSnapshots(Callback):
         self.epochs: list[float] = []
         self.updates: list[int] = []
         self.weights: list[torch.Tensor] = []
-        self._due: list[int] = []
-        self._measured: list[_Part] = []
-        self._shown: list[_Part] = []
+        self._due_updates: list[int] = []
+        self._validation_samples: list[_Sample] = []
+        self._test_samples: list[_Sample] = []
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         assert isinstance(module, TranslationModule)
         if not module.model.looks_back:
             return
-        self._due = moments_of(int(trainer.estimated_stepping_batches), self.moments)
+        self._due_updates = snapshot_updates(int(trainer.estimated_stepping_batches), self.moments)
         data = data_of(trainer)
         pairs = min(module.validation_sentences, len(data.texts("validation")))
-        self._measured = _parts(data.val_dataloader(), data.texts("validation"), list(range(pairs)))
-        sample = stratified_sample(count_words(data.texts("test")["source"]).tolist(), self.per_bucket)
-        self._shown = _parts(data.test_dataloader(), data.texts("test"), sample)
+        self._validation_samples = _samples(data.val_dataloader(), data.texts("validation"), list(range(pairs)))
+        ids = stratified_sample(count_words(data.texts("test")["source"]).tolist(), self.per_bucket)
+        self._test_samples = _samples(data.test_dataloader(), data.texts("test"), ids)
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        if trainer.global_step in self._due:
+        if trainer.global_step in self._due_updates:
             progress = trainer.current_epoch + (batch_idx + 1) / trainer.num_training_batches
-            self._take(trainer, module, progress)
+            self._take_snapshot(trainer, module, progress)
 
     def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        if self._due:  # a training may end before it was expected to
-            self._take(trainer, module, float(trainer.current_epoch))
+        if self._due_updates:  # a training may end earlier than planned
+            self._take_snapshot(trainer, module, float(trainer.current_epoch))
 
     def state_dict(self) -> dict[str, Any]:
         return {"epochs": self.epochs, "updates": self.updates, "weights": self.weights}
@@ -79,7 +87,7 @@ class AlignmentSnapshots(Callback):
         self.updates = state_dict["updates"]
         self.weights = state_dict["weights"]
 
-    def _take(self, trainer: lightning.Trainer, module: lightning.LightningModule, epochs: float) -> None:
+    def _take_snapshot(self, trainer: lightning.Trainer, module: lightning.LightningModule, epochs: float) -> None:
         if trainer.global_step in self.updates:
             return
         assert isinstance(module, TranslationModule)
@@ -87,21 +95,21 @@ class AlignmentSnapshots(Callback):
             trains = module.training
             module.eval()
             quality = AttentionQuality()
-            for part in self._measured:
-                for row, weights in zip(part.rows, part.look(module), strict=True):
+            for sample in self._validation_samples:
+                for row, weights in zip(sample.rows, sample.attention(module), strict=True):
                     quality.add(row["id"], row["words"], weights, gold_of(row, weights.shape))
-            shown = [weights for part in self._shown for weights in part.look(module)]
+            shown = [weights for sample in self._test_samples for weights in sample.attention(module)]
             module.train(trains)
             self.epochs.append(epochs)
             self.updates.append(trainer.global_step)
             self.weights.append(torch.from_numpy(np.concatenate([w.ravel() for w in shown])).to(torch.float16))
             self._write([weights.shape for weights in shown], module)
         for logger in trainer.loggers:
-            # as Lightning counts steps: the first update is step 0
+            # Lightning counts steps from 0: the first update is step 0
             logger.log_metrics(quality.metrics(), step=trainer.global_step - 1)
 
     def _write(self, shapes: Sequence[tuple[int, ...]], module: TranslationModule) -> None:
-        rows = [row for part in self._shown for row in part.rows]
+        rows = [row for sample in self._test_samples for row in sample.rows]
         ends = np.cumsum([height * width for height, width in shapes])[:-1]
         of_sentences = np.split(torch.stack(self.weights).numpy(), ends, axis=1)
         sentences = [
@@ -120,34 +128,39 @@ class AlignmentSnapshots(Callback):
         write_alignments(self.path, Alignments(tuple(self.epochs), tuple(self.updates), has_gold, tuple(sentences)))
 
 
-class _Part(NamedTuple):
-    """Sentences that are looked at again and again."""
+class _Sample(NamedTuple):
+    """A batch of sentences whose attention is measured at every moment.
+
+    Attributes:
+        batch: the encoded pairs.
+        rows: the rows of the corpus, each with ``id``, its place in the split, and ``words``, the number of words of
+            its source.
+    """
 
     batch: Batch
     rows: list[dict[str, Any]]
-    """Of the corpus, each with its ``id``, its place in the split, and ``words``, those of its source"""
 
-    def look(self, module: TranslationModule) -> list[NDArray[np.float64]]:
+    def attention(self, module: TranslationModule) -> list[NDArray[np.float64]]:
         return module.word_weights(self.batch.to(module.device), self.rows)
 
 
-def _parts(loader: BatchLoader, texts: Any, ids: Sequence[int]) -> list[_Part]:
-    parts = []
+def _samples(loader: BatchLoader, texts: Any, ids: Sequence[int]) -> list[_Sample]:
+    samples = []
     for start in range(0, len(ids), _BATCH):
         chosen = list(ids[start : start + _BATCH])
         rows = [texts[i] for i in chosen]
         lengths = count_words([row["source"] for row in rows]).tolist()
         rows = [{**row, "id": i, "words": length} for row, i, length in zip(rows, chosen, lengths, strict=True)]
-        parts.append(_Part(loader.dataset[np.array(chosen)], rows))
-    return parts
+        samples.append(_Sample(loader.dataset[np.array(chosen)], rows))
+    return samples
 
 
-def moments_of(updates: int, moments: int) -> list[int]:
-    """After which of a training's ``updates`` to look, ``moments`` times or fewer: at the k-th (k / moments)² of it."""
+def snapshot_updates(updates: int, moments: int) -> list[int]:
+    """The updates after which snapshots are taken, at most ``moments``: the k-th at (k / moments)² of ``updates``."""
     return sorted({max(1, round(updates * (k / moments) ** 2)) for k in range(1, moments + 1)})
 
 
 def stratified_sample(lengths: Sequence[int], per_bucket: int) -> list[int]:
-    """Rows of the first ``per_bucket`` sentences in each length bucket, shortest bucket first."""
+    """The row numbers of the first ``per_bucket`` sentences of each length bucket, shortest bucket first."""
     buckets = np.searchsorted(np.array(BOUNDS), np.array(lengths), side="left")
     return [int(row) for bucket in np.unique(buckets) for row in np.flatnonzero(buckets == bucket)[:per_bucket]]

@@ -1,4 +1,4 @@
-"""What a smaller budget would have bought: the test set translated at moments of one training."""
+"""Test scores at several moments of one training, which show what a smaller budget would have reached."""
 
 from pathlib import Path
 from typing import Any
@@ -19,23 +19,30 @@ from lookback.training.callbacks.progress import in_terminal
 from lookback.training.module import TranslationModule, data_of
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
-"""Of a training's updates, after which it is scored: a quarter, half, all and twice those of one half as long"""
+"""The shares of a training's updates after which it is scored."""
 _BATCH = 64
-"""Sentences that are translated together; changes no number"""
+"""Sentences that are translated together. It changes no number."""
 
 
 class BudgetScores(Callback):
     """Translates a sample of the test set after an eighth, a quarter, half and all of a training's updates.
 
-    The sample is stratified: the first ``per_bucket`` sentences of each length bucket. All moments are of one kind:
-    greedy search, with the weights that the training had just then, in float32; so the last one is neither the test's
-    search nor its best checkpoint. What BLEU needs to know of each sentence goes to ``path``
-    (``lookback.runs.budgets``).
+    The sample has the first ``per_bucket`` sentences of each length bucket. All moments are measured in the same way:
+    greedy search, with the weights of that moment, in float32. So the last moment differs from the test, which uses
+    another search and the best checkpoint. The statistics that BLEU needs of each sentence are written to ``path`` (see
+    ``lookback.runs.budgets``).
 
-    A moment is no training of its own: where the schedule lowers the learning rate, it was still
-    high, and a training that ended there, with a schedule of its own, may score far higher. A training that ends
-    before it was planned to has its last moment there, with a smaller share. Nothing goes back into the training, and
-    the time that it takes is no part of `Cost`.
+    A moment is not the same as a shorter training. If the schedule lowers the learning rate, the rate was still high at
+    that moment. A training that ended there, with its own schedule, may score much higher. A training that ends earlier
+    than planned has its last moment at its end, with a smaller share. Scoring does not change the training, and the
+    time that it takes is not part of ``Cost``.
+
+    Args:
+        path: the file.
+        per_bucket: how many test sentences of each length bucket.
+
+    Raises:
+        ValueError: if ``per_bucket`` is less than 1.
     """
 
     def __init__(self, path: Path | str, per_bucket: int) -> None:
@@ -47,17 +54,17 @@ class BudgetScores(Callback):
         self.target_tokens: list[int] = []
         self.statistics: list[torch.Tensor] = []
         self._ids: list[int] | None = None
-        """Of the sentences that the moments so far were scored on"""
-        self._due: dict[int, float] = {}
+        """The ids of the sentences that were scored so far."""
+        self._due_updates: dict[int, float] = {}
         self._planned = 0
         self._rows: list[dict[str, Any]] = []
         self._batches: list[Batch] = []
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._planned = int(trainer.estimated_stepping_batches)
-        self._due = moments_due(self._planned)
-        # a resumed training may be planned longer: moments stay that the new plan has, too
-        kept = [place for place, at in enumerate(self.updates) if at in self._due]
+        self._due_updates = scored_updates(self._planned)
+        # a resumed training may be planned longer: keep the moments that the new plan has too
+        kept = [place for place, at in enumerate(self.updates) if at in self._due_updates]
         self.updates = [self.updates[place] for place in kept]
         self.target_tokens = [self.target_tokens[place] for place in kept]
         self.statistics = [self.statistics[place] for place in kept]
@@ -76,11 +83,11 @@ class BudgetScores(Callback):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        if trainer.global_step in self._due:
-            self._take(trainer, module)
+        if trainer.global_step in self._due_updates:
+            self._score(trainer, module)
 
     def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        self._take(trainer, module)  # a training may end before it was expected to
+        self._score(trainer, module)  # a training may end earlier than planned
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -91,12 +98,12 @@ class BudgetScores(Callback):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._ids = state_dict.get("ids")  # not in those of earlier versions
+        self._ids = state_dict.get("ids")  # checkpoints of earlier versions do not have it
         self.updates = state_dict["updates"]
         self.target_tokens = state_dict["target_tokens"]
         self.statistics = state_dict["statistics"]
 
-    def _take(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+    def _score(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         if not self._rows or trainer.global_step in (0, *self.updates):
             return
         assert isinstance(module, TranslationModule)
@@ -116,7 +123,7 @@ class BudgetScores(Callback):
         trains = module.training
         module.eval()
         hypotheses: list[str] = []
-        with torch.autocast(module.device.type, enabled=False):  # mixed precision is training's
+        with torch.autocast(module.device.type, enabled=False):  # mixed precision is for training only
             laid_out = module.model.laid_out()
             for batch in self._batches:
                 rows = self._rows[len(hypotheses) : len(hypotheses) + len(batch)]
@@ -133,7 +140,7 @@ class BudgetScores(Callback):
             ids=self._column("id"),
             source_length=self._column("words"),
             updates=tuple(self.updates),
-            shares=tuple(self._due.get(at, at / self._planned) for at in self.updates),
+            shares=tuple(self._due_updates.get(at, at / self._planned) for at in self.updates),
             target_tokens=tuple(self.target_tokens),
             statistics=torch.stack(self.statistics).numpy(),
         )
@@ -143,9 +150,9 @@ class BudgetScores(Callback):
         return np.array([row[name] for row in self._rows], dtype=np.int64)
 
 
-def moments_due(updates: int) -> dict[int, float]:
-    """After which of a training's ``updates`` it is scored, and what share of them that is: one or more of `SHARES`.
+def scored_updates(updates: int) -> dict[int, float]:
+    """The updates after which a training is scored, each with its share of all ``updates`` (see ``SHARES``).
 
-    A moment is at the nearest whole update. Of two at one update, as a training of a few has them, the later counts.
+    A moment is at the nearest whole update. If a short training has two moments at one update, the larger share counts.
     """
     return {max(1, int(updates * share + 0.5)): share for share in SHARES}

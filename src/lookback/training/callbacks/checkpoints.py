@@ -1,4 +1,4 @@
-"""What ends a training in good order, and where it can be taken up again."""
+"""A validation at the end of a training, and the checkpoint from which a training is resumed."""
 
 import time
 from pathlib import Path
@@ -11,9 +11,10 @@ from lookback.data import Batch
 
 
 class LastValidation(Callback):
-    """Lets a training end with a validation, even if none is due at its last update.
+    """Makes a training end with a validation, even if none is due at its last update.
 
-    One that validates every n-th epoch alone (`trainer.check_val_every_n_epoch`) and ends in another has none there.
+    The exception: a training that validates every n-th epoch (``trainer.check_val_every_n_epoch``) and ends in another
+    epoch is not validated at its end.
     """
 
     def on_train_batch_end(
@@ -24,12 +25,22 @@ class LastValidation(Callback):
 
 
 class LastCheckpoint(Checkpoint):
-    """Keeps one file from which a training goes on to the same numbers as one that never stopped.
+    """Keeps one checkpoint from which a resumed training gives the same numbers as a training that never stopped.
 
-    Written after each validation, at the end of an epoch without one, and ``minutes`` after it was last written, with
-    what was logged. Never between the batches of one update: a checkpoint has no place for their gradients. And never
-    where Lightning 2.6.6 would not take it up as it was left: in front of a validation, at the last batch of an epoch,
-    and at the end of an epoch of a training that ``max_steps`` ends. There the next update's end is the place.
+    It is written, and the loggers save with it, after each validation, at the end of an epoch without a validation, and
+    when ``minutes`` have passed since it was last written.
+
+    Not written between the batches of one update, because a checkpoint has no place for their gradients. Not written
+    where Lightning 2.6.6 resumes wrongly: before a validation, at an epoch's last batch, and, in a training with
+    ``max_steps``, at the end of an epoch. It is then written at the next moment that is safe: after the validation, at
+    the end of the epoch, or after the next update.
+
+    Args:
+        path: the file.
+        minutes: how much training can be lost at most, in minutes.
+
+    Raises:
+        ValueError: if ``minutes`` is negative.
     """
 
     def __init__(self, path: Path | str, minutes: float) -> None:
@@ -71,14 +82,14 @@ class LastCheckpoint(Checkpoint):
             return
         trainer.save_checkpoint(self.path)
         for logger in trainer.loggers:
-            logger.after_save_checkpoint(self)  # type: ignore[arg-type]  # the loggers here ask nothing of it
+            logger.after_save_checkpoint(self)  # type: ignore[arg-type]  # the loggers here do not use it
         self._written = time.monotonic()
         self._updates = trainer.global_step
         self._due = False
 
 
 def validation_follows(trainer: lightning.Trainer) -> bool:
-    """Whether Lightning validates behind the batch that ends."""
+    """Whether Lightning validates after the batch that has just ended."""
     every = trainer.check_val_every_n_epoch
     if not trainer.enable_validation or (every is not None and (trainer.current_epoch + 1) % every):
         return False

@@ -1,4 +1,4 @@
-"""What a training costs: time, memory, and what it got for them."""
+"""What a training costs: updates, tokens, time and memory."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,12 @@ from lookback.training.module import is_logged
 
 
 class Cost(Callback):
-    """Counts what a training costs: updates, target tokens with end marks, seconds of training steps, peak memory.
+    """Counts what a training costs: updates, target tokens with end marks, seconds of training, and peak memory.
 
-    Validation is not in the seconds. Of them, what passes from the end of a batch to the start of the next is waiting:
-    reading it, moving it to the device, and whatever other callbacks do there. The counts go on where a resumed run
-    left off. Tokens and seconds are logged beside losses and validations, as ``cost/…``: axes of learning curves.
-    Nothing here waits for a GPU: the step itself says how many tokens it had.
+    The seconds do not include validation. The part of them between the end of a batch and the start of the next one is
+    ``waiting``: reading a batch, moving it to the device, and the work of other callbacks. A resumed run continues the
+    counts. Tokens and seconds are logged as ``cost/…`` together with losses and validations, as axes of learning
+    curves. Counting never waits for a GPU, because the training step returns the number of its tokens.
     """
 
     def __init__(self) -> None:
@@ -31,13 +31,13 @@ class Cost(Callback):
         self.waiting = 0.0
         self._since: float | None = None
         self._earlier_peak = 0
-        """Bytes, of the processes in front of a resumed one"""
+        """The peak, in bytes, of the processes from which this one was resumed."""
 
     def on_fit_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         peak_memory.reset()
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        # an epoch that is taken up in its middle does not start
+        # for a training that is resumed inside an epoch: ``on_train_epoch_start`` is not called there
         self._since = time.perf_counter()
 
     def on_train_epoch_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -54,7 +54,7 @@ class Cost(Callback):
     ) -> None:
         self.updates = trainer.global_step
         self.target_tokens += outputs["tokens"]
-        self._lap()
+        self._add_seconds()
         if is_logged(trainer):
             self._log(module, on_epoch=False)
 
@@ -72,30 +72,31 @@ class Cost(Callback):
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """What happens inside is no training: neither its seconds nor waiting."""
-        self._lap()
+        """Stops the clock: the time that passes inside counts neither as training nor as waiting."""
+        self._add_seconds()
         yield
         self._since = time.perf_counter()
 
     def _log(self, module: lightning.LightningModule, on_epoch: bool) -> None:
         if self.updates:
             for name, value in (("target_tokens", self.target_tokens), ("seconds", self.seconds)):
-                # a tensor on the host: Lightning would put a number on the device, and wait until it is there
+                # a tensor on the host, because Lightning would copy a number to the device and wait for the copy
                 counted = torch.tensor(float(value))
                 module.log(f"cost/{name}", counted, on_step=not on_epoch, on_epoch=on_epoch, batch_size=1)
 
-    def _lap(self) -> None:
+    def _add_seconds(self) -> None:
+        """Adds the time since the clock was started or last read, and starts it again."""
         now = time.perf_counter()
         if self._since is not None:
             self.seconds += now - self._since
         self._since = now
 
     def peak(self) -> int:
-        """The most memory held at a time, in bytes: of this process, or of one that the training was resumed from."""
+        """The most memory held at a time, in bytes, by this process or by one from which it was resumed."""
         return max(self._earlier_peak, peak_memory.peak())
 
     def rates(self) -> dict[str, float | None]:
-        """Target tokens a second, the most memory held at a time, and the share of the seconds that was waiting."""
+        """Target tokens per second, peak memory in megabytes, and the share of the seconds that was waiting."""
         return {
             "tokens_per_second": round(self.target_tokens / self.seconds, 1) if self.seconds else 0.0,
             "peak_memory_mb": round(self.peak() / 1e6, 1),
@@ -129,11 +130,15 @@ class Cost(Callback):
         self.target_tokens = state_dict["target_tokens"]
         self.seconds = state_dict["seconds"]
         self.waiting = state_dict["waiting"]
-        self._earlier_peak = state_dict.get("peak", 0)  # not in those of earlier versions
+        self._earlier_peak = state_dict.get("peak", 0)  # checkpoints of earlier versions do not have it
 
 
-def spelt(rates: Mapping[str, float | None]) -> dict[str, str]:
-    """``Cost.rates``, or all that results.json has of them, as people read them: by name."""
+def rates_text(rates: Mapping[str, float | None]) -> dict[str, str]:
+    """Rates as text with units, by the name that is shown.
+
+    Args:
+        rates: from ``Cost.rates``, or ``cost`` of results.json.
+    """
     waiting = rates["waiting"]
     return {
         "tokens/s": f"{rates['tokens_per_second']:,.0f}",
@@ -142,6 +147,6 @@ def spelt(rates: Mapping[str, float | None]) -> dict[str, str]:
     }
 
 
-def line(rates: Mapping[str, Any]) -> str:
-    """The same in a line."""
-    return "  ".join(f"{name} {value}" for name, value in spelt(rates).items())
+def rates_line(rates: Mapping[str, Any]) -> str:
+    """The names and texts of ``rates_text`` in one line."""
+    return "  ".join(f"{name} {text}" for name, text in rates_text(rates).items())

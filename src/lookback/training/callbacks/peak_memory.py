@@ -1,4 +1,4 @@
-"""The most memory that a training held at a time: of the GPU where one is used, else of this process."""
+"""Peak memory: the most memory held at a time, on the GPU if one is used, else by this process."""
 
 import sys
 from contextlib import suppress
@@ -10,9 +10,9 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def reset() -> None:
-    """Start to count anew, so that a sweep's later jobs do not inherit an earlier one's peak.
+    """Resets the peak, so that the next job of a sweep does not get the peak of an earlier one.
 
-    Only Linux and CUDA can: elsewhere the peak is that of the process so far.
+    This works on Linux and with CUDA only. Elsewhere the peak stays that of the whole process.
     """
     if _on_gpu():
         torch.cuda.reset_peak_memory_stats()
@@ -21,7 +21,7 @@ def reset() -> None:
 
 
 def peak() -> int:
-    """In bytes."""
+    """The peak in bytes, since the last ``reset``."""
     if _on_gpu():
         return torch.cuda.max_memory_allocated()
     with suppress(OSError):

@@ -1,8 +1,8 @@
-"""How exactly numbers are multiplied: as the settings say in training, in float32 wherever something is measured.
+"""The precision of matrix products: as the settings say in training, float32 in validation and tests.
 
-Two settings make the products of training cheaper where the chip can: ``matmul_precision``, where float32 numbers are
-rounded for a product alone, and ``trainer.precision``, bfloat16 between float32 weights. Validation, the test and the
-pictures of attention are float32 under both: the same weights give the same numbers however they were trained.
+Two settings make the products of training cheaper if the chip supports it. ``matmul_precision`` rounds float32 numbers
+inside a product only. ``trainer.precision`` computes in bfloat16, with float32 weights. Validation, the test and the
+alignment snapshots always use float32, so that the same weights give the same numbers however they were trained.
 """
 
 from typing import Any
@@ -22,11 +22,15 @@ MATMUL_PRECISIONS = {
 }
 """What each ``matmul_precision`` means."""
 PRECISIONS = ("32-true", "bf16-mixed")
-"""Under both, weights are float32."""
+"""The allowed values of ``trainer.precision``. The weights are float32 with both."""
 
 
 def check_precision(config: DictConfig) -> None:
-    """Raises InputError for a setting that is none of these."""
+    """Checks ``matmul_precision`` and ``trainer.precision``.
+
+    Raises:
+        InputError: if one of them has a value that is not allowed.
+    """
     for key, value, allowed in (
         ("matmul_precision", config.matmul_precision, MATMUL_PRECISIONS),
         ("trainer.precision", config.trainer.precision, PRECISIONS),
@@ -36,14 +40,18 @@ def check_precision(config: DictConfig) -> None:
 
 
 def products(config: DictConfig) -> str:
-    """What training multiplies, and the setting that says so: ``float32 products (matmul_precision=highest)``."""
+    """The products of training and the setting behind them, such as ``float32 products (matmul_precision=highest)``."""
     if config.trainer.precision == "bf16-mixed":
         return "bfloat16 products (trainer.precision=bf16-mixed)"
     return f"{MATMUL_PRECISIONS[config.matmul_precision]} (matmul_precision={config.matmul_precision})"
 
 
 class MatmulPrecision(Callback):
-    """torch's setting, from the start of a training batch to its end alone."""
+    """Sets torch's precision of float32 products at the start of each training batch, and resets it at its end.
+
+    Args:
+        precision: a key of ``MATMUL_PRECISIONS``.
+    """
 
     def __init__(self, precision: str) -> None:
         self.precision = precision

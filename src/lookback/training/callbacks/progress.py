@@ -1,4 +1,4 @@
-"""How far a training is, and what it costs so far: a bar for who watches a terminal, plain lines for logs and pipes."""
+"""Progress of a training or a test: a bar in a terminal, plain lines in logs and pipes."""
 
 import sys
 import time
@@ -9,27 +9,27 @@ from lightning.pytorch.callbacks import Callback, RichProgressBar
 
 from lookback.data import Batch
 from lookback.data.progress import LINE_EVERY
-from lookback.training.callbacks.cost import Cost, line, spelt
+from lookback.training.callbacks.cost import Cost, rates_line, rates_text
 from lookback.training.module import data_of
 
 
 def training_progress(cost: Cost) -> Callback:
-    """Shows how far a training is, and its cost so far."""
+    """The callback that shows the progress of a training, and its cost so far."""
     return TrainingBar(cost) if in_terminal() else TrainingLines(cost)
 
 
 def translation_progress() -> Callback:
-    """Shows how much of a test set is translated."""
+    """The callback that shows how much of a test set is translated."""
     return RichProgressBar() if in_terminal() else TranslationLines()
 
 
 def in_terminal() -> bool:
-    """Whether a person watches: then a rich progress bar; plain lines elsewhere."""
+    """Whether standard output is a terminal. Then progress is a bar, else plain lines."""
     return sys.stdout.isatty()
 
 
 class TrainingBar(RichProgressBar):
-    """Lightning's bar; beside it the last validation, and what the training costs."""
+    """Lightning's progress bar, with the last validation and the cost of the training."""
 
     def __init__(self, cost: Cost) -> None:
         super().__init__()
@@ -37,12 +37,17 @@ class TrainingBar(RichProgressBar):
 
     def get_metrics(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> dict[str, Any]:
         metrics = super().get_metrics(trainer, module)
-        metrics.pop("v_num", None)  # the tracker's name of the run
-        return {**metrics, **spelt(self.cost.rates())}
+        metrics.pop("v_num", None)  # the version of the first logger
+        return {**metrics, **rates_text(self.cost.rates())}
 
 
 class TrainingLines(Callback):
-    """A line every ``every_seconds``, with the mean loss of a token since the last one, and one a validation."""
+    """Prints a line every ``every_seconds``, with the mean loss of a token since the last line, and at validations.
+
+    Args:
+        cost: of the training.
+        every_seconds: the least time between two lines.
+    """
 
     def __init__(self, cost: Cost, every_seconds: float = LINE_EVERY) -> None:
         self.cost = cost
@@ -50,7 +55,7 @@ class TrainingLines(Callback):
         self._started = 0.0
         self._first_update = 0
         self._last_line = 0.0
-        self._nats: Any = 0.0  # a tensor, on the device, from the first batch on
+        self._nats: Any = 0.0  # from the first batch on a tensor on the device
         self._tokens = 0
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -73,7 +78,7 @@ class TrainingLines(Callback):
         left = (total - trainer.global_step) * (now - self._started) / max(done, 1)
         _say(
             f"epoch {trainer.current_epoch + 1}  update {trainer.global_step:,}/{total:,}  "
-            f"train loss {loss:.3f}  {line(self.cost.rates())}  {_minutes(left)} left"
+            f"train loss {loss:.3f}  {rates_line(self.cost.rates())}  {_minutes(left)} left"
         )
 
     def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -91,7 +96,11 @@ class TrainingLines(Callback):
 
 
 class TranslationLines(Callback):
-    """A line every ``every_seconds``."""
+    """Prints a line every ``every_seconds``.
+
+    Args:
+        every_seconds: the least time between two lines.
+    """
 
     def __init__(self, every_seconds: float = LINE_EVERY) -> None:
         self.every_seconds = every_seconds
