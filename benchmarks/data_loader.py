@@ -24,7 +24,7 @@ from machine import keep, show
 
 from lookback.data import BucketBatchSampler, TextCorpus, TranslationData, WordTokenization
 from lookback.data.corpora.lines import read_lines
-from lookback.training.build import build_model
+from lookback.translation.build import build_model
 
 CONF = Path(__file__).parents[1] / "conf"
 UPDATES = 40  # of training a round

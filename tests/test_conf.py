@@ -135,7 +135,7 @@ def test_an_experiment_opens_with_its_command_and_fixes_its_seed(experiment: str
 def test_the_papers_networks_have_their_sizes(experiment: str, parameters: float, tmp_path: Path) -> None:
     import torch
 
-    from lookback.training.build import build_model
+    from lookback.translation.build import build_model
 
     config = compose(tmp_path, f"experiment={experiment}", tiny=False)
     with torch.device("meta"):
@@ -152,7 +152,7 @@ def test_a_paper_without_attention_is_an_arm_of_its_own_name(
 ) -> None:
     """With a vector of as many numbers as that of `none`, which stays the attention underneath."""
     from lookback.nn import FixedContext
-    from lookback.training.build import build_model
+    from lookback.translation.build import build_model
 
     none = compose(tmp_path, "attention=none", tiny=False)
     config = compose(tmp_path, f"experiment={experiment}", tiny=False)

@@ -14,7 +14,7 @@ from lookback.common.errors import InputError
 from lookback.common.special_tokens import UNK
 from lookback.data import Tokenizer, WordTokenization
 from lookback.search import Hypothesis
-from lookback.translation.writing import Writer, dictionary
+from lookback.translation.writing import Writer, read_dictionary
 
 
 def words(text: str) -> Tokenizer:
@@ -138,13 +138,13 @@ def test_every_unknown_word_becomes_a_raw_source_word(target: list[str], size: i
 
 
 def test_two_settings_are_words_and_the_rest_a_file(tmp_path: Path) -> None:
-    assert dictionary("keep") is None
-    assert dictionary("copy") == {}
+    assert read_dictionary("keep") is None
+    assert read_dictionary("copy") == {}
     text = "dog\tchien\ncats \t les chats\r\nl'eau\tthe water\n"
     (tmp_path / "words.tsv").write_bytes(text.encode())
     (tmp_path / "words.tsv.gz").write_bytes(gzip.compress(text.encode()))
     expected = {"dog": "chien", "cats": "les chats", "l'eau": "the water"}
-    assert dictionary(str(tmp_path / "words.tsv")) == dictionary(str(tmp_path / "words.tsv.gz")) == expected
+    assert read_dictionary(str(tmp_path / "words.tsv")) == read_dictionary(str(tmp_path / "words.tsv.gz")) == expected
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_two_settings_are_words_and_the_rest_a_file(tmp_path: Path) -> None:
 def test_what_is_no_entry_is_named_with_its_line(tmp_path: Path, line: bytes, message: str) -> None:
     (tmp_path / "words.tsv").write_bytes(b"dog\tchien\n" + line + b"\n")
     with pytest.raises(InputError, match=message) as caught:
-        dictionary(str(tmp_path / "words.tsv"))
+        read_dictionary(str(tmp_path / "words.tsv"))
     assert "\n" not in str(caught.value)
 
 
@@ -177,4 +177,4 @@ def test_what_is_no_entry_is_named_with_its_line(tmp_path: Path, line: bytes, me
 )
 def test_a_setting_that_is_no_file_is_refused(setting: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        dictionary(setting)
+        read_dictionary(setting)

@@ -1,6 +1,8 @@
-"""From a config to the objects it names. Every key is an explicit constructor argument: a misspelt one is an error."""
+"""Builds what a config names. Every key is an explicit constructor argument, so a misspelt key is an error."""
 
 import math
+import re
+from typing import Any
 
 import pyarrow as pa
 from omegaconf import DictConfig, OmegaConf
@@ -10,16 +12,16 @@ from lookback.common.errors import InputError, config_errors
 from lookback.data import Corpus, Tokenizer, TranslationData, WordTokenization
 from lookback.nn import Seq2Seq
 from lookback.training.module import TranslationModule
-from lookback.translation.build import build_model, plain
-from lookback.translation.writing import dictionary
+from lookback.translation.build import build_model
+from lookback.translation.writing import read_dictionary
 
-_BATCH = {
+_BATCH_KEYS = {
     "batch_size": "batch.size",
     "batch_unit": "batch.unit",
     "evaluation_batch_size": "batch.evaluation_size",
     "shuffle_buffer": "batch.shuffle_buffer",
 }
-"""The settings that the arguments of the data module are, by argument."""
+"""The config key of each argument of the data module that its errors may name."""
 
 
 def build_data(
@@ -28,7 +30,17 @@ def build_data(
     source_tokenizer: Tokenizer | None = None,
     target_tokenizer: Tokenizer | None = None,
 ) -> TranslationData:
-    """The data that ``config`` names, not yet read; another corpus or given tokenizers take the place of its own."""
+    """Builds the data that ``config`` names, without reading it.
+
+    Args:
+        config: the config of a training.
+        corpus: takes the place of the config's own.
+        source_tokenizer: takes the place of the one that would be learnt.
+        target_tokenizer: takes the place of the one that would be learnt.
+
+    Raises:
+        InputError: if a setting of ``batch`` is wrong, with its key.
+    """
     corpus = build(config.data) if corpus is None else corpus
     tokenization = build(config.tokenizer)
     try:
@@ -44,8 +56,8 @@ def build_data(
             target_tokenizer=target_tokenizer,
         )
     except ValueError as error:
-        argument, _, refusal = str(error).partition(":")
-        raise InputError(f"{_BATCH[argument]}:{refusal}") from error
+        # the message begins with the argument's name, which a user knows by its config key
+        raise InputError(re.sub(r"^\w+", lambda argument: _BATCH_KEYS[argument[0]], str(error))) from error
 
 
 def build_module(
@@ -55,16 +67,21 @@ def build_module(
     bleu_tokenize: str,
     model: Seq2Seq | None = None,
 ) -> TranslationModule:
-    """The network with all that trains, validates and tests it; ``model``: one that is there already.
+    """Builds the network with everything that trains, validates and tests it.
 
-    A joint tokenizer, one object, has one embedding.
+    Args:
+        config: the config of a training.
+        source_tokenizer: of the source language.
+        target_tokenizer: of the target language. If it is the same object, source and target share one embedding.
+        bleu_tokenize: sacrebleu's tokenizer for the corpus.
+        model: a network to use, instead of a new one.
     """
     if model is None:
         is_joint = source_tokenizer is target_tokenizer
         model = build_model(config, len(source_tokenizer), len(target_tokenizer), share_embeddings=is_joint)
     optimizer, schedule = build(config.optimizer), build(config.scheduler)
     search = build(config.search)
-    entries = dictionary(config.unknown_words)
+    entries = read_dictionary(config.unknown_words)
     with config_errors():
         return TranslationModule(
             model=model,
@@ -77,15 +94,22 @@ def build_module(
             bleu_tokenize=bleu_tokenize,
             validation_sentences=config.validation_sentences,
             label_smoothing=config.label_smoothing,
-            normalize=config.loss.normalize if "loss" in config else "tokens",  # checkpoints of before have no such key
-            config=plain(config),
+            # checkpoints from before this setting existed do not have it
+            normalize=config.loss.normalize if "loss" in config else "tokens",
+            config=plain_config(config),
         )
 
 
 def build_once(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
-    """Build all of it for a vocabulary of one word: what is wrong with a setting is said before any text is read.
+    """Builds everything once with a one-word vocabulary, so that a bad setting fails before any text is read.
 
-    joint: whether both sides have one tokenizer.
+    Args:
+        config: the config of a training.
+        joint: whether source and target share one tokenizer.
+        bleu_tokenize: sacrebleu's tokenizer for the corpus.
+
+    Raises:
+        InputError: if a setting is wrong.
     """
     rate = config.optimizer.lr
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
@@ -97,3 +121,10 @@ def build_once(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
         optimizer = module.optimizer(module.parameters())
     with config_errors("scheduler"):
         module.schedule(optimizer, 1)
+
+
+def plain_config(config: DictConfig) -> dict[str, Any]:
+    """The resolved config in plain containers, as checkpoints and trackers hold it."""
+    container = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(container, dict)
+    return {str(key): value for key, value in container.items()}

@@ -1,8 +1,6 @@
-"""The network that a config names. Every key is an explicit constructor argument: a misspelt one is an error."""
+"""Builds the network that a config names. Every key is a constructor argument, so a misspelt key is an error."""
 
-from typing import Any
-
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from lookback.common.configs import build
 from lookback.common.errors import config_errors
@@ -12,7 +10,17 @@ from lookback.nn import Seq2Seq, initialize
 def build_model(
     config: DictConfig, source_vocabulary: int, target_vocabulary: int, share_embeddings: bool = False
 ) -> Seq2Seq:
-    """The network that ``config`` names, with first values drawn from torch's seed."""
+    """Builds the network that ``config`` names, and draws its first weights from torch's random state.
+
+    Args:
+        config: a config with ``encoder``, ``decoder``, ``attention`` and ``initialization``.
+        source_vocabulary: how many tokens the source tokenizer has.
+        target_vocabulary: how many tokens the target tokenizer has.
+        share_embeddings: whether encoder and decoder have one embedding, as with a joint tokenizer.
+
+    Raises:
+        InputError: if encoder and decoder do not fit together, or if a first weight cannot be drawn as asked.
+    """
     encoder = build(config.encoder, vocabulary_size=source_vocabulary)
     attention = build(config.attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size)
     decoder = build(
@@ -23,10 +31,3 @@ def build_model(
     with config_errors("initialization"):
         initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
     return model
-
-
-def plain(config: DictConfig) -> dict[str, Any]:
-    """The config resolved, in plain containers: what checkpoints and trackers hold."""
-    container = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(container, dict)
-    return {str(key): value for key, value in container.items()}

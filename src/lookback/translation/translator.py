@@ -24,7 +24,7 @@ from lookback.runs.directory import RunDirectory
 from lookback.search import BeamSearch, Hypothesis, Search, force
 from lookback.translation.build import build_model
 from lookback.translation.word_weights import WordWeights
-from lookback.translation.writing import Writer, dictionary
+from lookback.translation.writing import Writer, read_dictionary
 
 if TYPE_CHECKING:
     import altair
@@ -89,7 +89,7 @@ class Translator:
         self.target_tokenizer = target_tokenizer
         self.model = model
         self._laid_out = model.laid_out()
-        entries = dictionary(unknown_words)
+        entries = read_dictionary(unknown_words)
         self.writer = Writer(source_tokenizer, target_tokenizer, entries if self.looks_back else None)
         self.word_weights = WordWeights(model, source_tokenizer, target_tokenizer)
 

@@ -81,7 +81,7 @@ class Writer:
         return merge_to_words(weights, word, [*source_word, -1], words, source_words)
 
 
-def dictionary(unknown_words: str) -> dict[str, str] | None:
+def read_dictionary(unknown_words: str) -> dict[str, str] | None:
     """The dictionary of a ``Writer`` that ``unknown_words`` names: ``keep`` has none, ``copy`` has one without entries.
 
     Anything else is the path of a UTF-8 file, plain or .gz: a line ``source<TAB>target`` for each source word. Raises

@@ -1,0 +1,71 @@
+"""Whether a training may be resumed: its settings and its text must be those that it began with."""
+
+from typing import Any
+
+from lookback.common.configs import with_present_targets
+from lookback.common.errors import InputError
+from lookback.data import Tokenizer, TranslationData
+from lookback.runs.directory import RunDirectory
+
+_FIXED = (
+    "attention",
+    "encoder",
+    "decoder",
+    "data",
+    "tokenizer",
+    "batch",
+    "loss",
+    "label_smoothing",
+    "optimizer",
+    "scheduler",
+    "seed",
+)
+"""Settings, and groups of settings, that a resumed training cannot change."""
+_FREE = {"batch.evaluation_size"}
+"""Settings inside those groups that may change, because no number depends on them."""
+
+
+def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) -> None:
+    """Checks that a resumed training has the network, data, loss, optimizer and schedule that it began with.
+
+    A changed value would have no effect, because the checkpoint restores the old one. So it is refused.
+
+    Args:
+        before: the config in the checkpoint.
+        now: the config of this start.
+        run: the run directory, for the message.
+
+    Raises:
+        InputError: if a setting differs.
+    """
+    defaults = {"loss": {"normalize": "tokens"}}  # checkpoints from before this setting existed do not have it
+    before, now = (with_present_targets({**defaults, **config}) for config in (before, now))
+    for group in _FIXED:
+        old, new = _flattened(group, before.get(group)), _flattened(group, now.get(group))
+        for key in sorted((old.keys() | new.keys()) - _FREE):
+            if old.get(key) != new.get(key):
+                raise InputError(
+                    f"{run.path}: holds a run with {key}={old.get(key)}, which cannot go on with {key}={new.get(key)}; "
+                    "expected the same value, or another directory"
+                )
+
+
+def check_same_text(data: TranslationData, run: RunDirectory) -> None:
+    """Checks that the training text still gives the tokenizers that the run was started with.
+
+    Raises:
+        InputError: if one of the tokenizers differs.
+    """
+    for side, tokenizer in (("source", data.source_tokenizer), ("target", data.target_tokenizer)):
+        if Tokenizer.load(run.tokenizers / f"{side}.json").to_json() != tokenizer.to_json():
+            raise InputError(
+                f"{run.path}: holds a run with another {side} tokenizer than the training text gives now; "
+                "expected the text that it began with, or another directory"
+            )
+
+
+def _flattened(name: str, value: Any) -> dict[str, Any]:
+    """The settings inside ``value`` by their full keys, such as ``decoder.hidden_size``."""
+    if not isinstance(value, dict):
+        return {name: value}
+    return {key: leaf for part, inside in value.items() for key, leaf in _flattened(f"{name}.{part}", inside).items()}
