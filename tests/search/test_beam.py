@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lookback.common.special_tokens import BOS, EOS, PAD, UNK
 from lookback.nn import Seq2Seq
 from lookback.search import BeamSearch, GreedySearch, Hypothesis, force, score
-from lookback.search.translating import Translating
+from lookback.search.active_sentences import ActiveSentences
 from support.same import assert_same
 from support.toy import ATTENTIONS, VOCABULARY, Architecture, architectures, sentences, source_batch, target_batch
 
@@ -99,15 +99,15 @@ def test_neighbours_padding_and_order_change_no_hypothesis(architecture, seed, b
 def crossings(model: Seq2Seq, source: torch.Tensor, lengths: torch.Tensor, beam_size: int) -> int:
     """In how many slots of the search a hypothesis moved there from another slot."""
     moved = []
-    go_on = Translating.go_on
+    advance = ActiveSentences.advance
 
-    def spy(translating: Translating, origin: torch.Tensor, words: torch.Tensor) -> None:
-        if translating.words.shape[1] > 1:
+    def spy(active: ActiveSentences, origin: torch.Tensor, words: torch.Tensor) -> None:
+        if active.words.shape[1] > 1:
             moved.append(int((origin != torch.arange(origin.shape[1])).sum()))
-        go_on(translating, origin, words)
+        advance(active, origin, words)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Translating, "go_on", spy)
+        patch.setattr(ActiveSentences, "advance", spy)
         BeamSearch(beam_size, **RULE)(model, source, lengths)
     return sum(moved)
 

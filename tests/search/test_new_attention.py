@@ -122,19 +122,19 @@ def test_one_that_remembers_trains_searches_and_aligns(kind: type[Attention], qu
 
 def crossings(model: Seq2Seq, beam: int) -> int:
     """How often a beam search extends a hypothesis that stood in another place."""
-    from lookback.search.translating import Translating
+    from lookback.search.active_sentences import ActiveSentences
 
     crossed = 0
-    go_on = Translating.go_on
+    advance = ActiveSentences.advance
 
-    def spy(translating: Translating, origin: Tensor, words: Tensor) -> None:
+    def spy(active: ActiveSentences, origin: Tensor, words: Tensor) -> None:
         nonlocal crossed
-        if origin.shape[1] == translating.words.shape[1]:
+        if origin.shape[1] == active.words.shape[1]:
             crossed += int((origin != torch.arange(origin.shape[1])).sum())
-        go_on(translating, origin, words)
+        advance(active, origin, words)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Translating, "go_on", spy)
+        patch.setattr(ActiveSentences, "advance", spy)
         BeamSearch(beam, 1, 1.0, 6)(model, *source_batch(SOURCES))
     return crossed
 

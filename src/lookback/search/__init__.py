@@ -1,4 +1,4 @@
-"""Words out: greedy search, beam search, sampling and forced decoding over one decoder step."""
+"""Greedy search, beam search, sampling and forced decoding."""
 
 from lookback.search.beam import BeamSearch
 from lookback.search.forced import force, score

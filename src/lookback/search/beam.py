@@ -10,16 +10,27 @@ from torch import Tensor
 from lookback.common.checks import check_sizes
 from lookback.common.special_tokens import EOS
 from lookback.nn import Network
+from lookback.search.active_sentences import ActiveSentences
 from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
-from lookback.search.translating import Translating
 
 
 class BeamSearch:
-    """Keep the ``beam_size`` likeliest beginnings of a translation at each step; give the ``n_best`` best translations.
+    """Keeps the ``beam_size`` likeliest partial translations at each step, and returns the ``n_best`` best ones.
 
-    A beginning whose end mark is among the ``beam_size`` best extensions is complete; a sentence is done when
-    ``beam_size`` are. A beam of 1 is greedy search. Hypotheses are ranked by log-probability over length
-    (``length_normalization`` 1, the default), without which a beam prefers short translations; 0 turns that off.
+    A partial translation is complete if its end mark is among the ``beam_size`` best extensions of a step. A sentence
+    is finished when it has ``beam_size`` complete translations. A beam of 1 is greedy search. Translations are ranked
+    by log-probability over length (``length_normalization=1``), because by log-probability alone
+    (``length_normalization=0``) a beam prefers short translations.
+
+    Args:
+        beam_size: how many partial translations are kept.
+        n_best: how many translations are returned, 1 to ``beam_size``.
+        limit_factor: see ``LengthRule``.
+        limit_extra: see ``LengthRule``.
+        length_normalization: see ``LengthRule``.
+
+    Raises:
+        ValueError: if an argument has a value that is not allowed.
     """
 
     def __init__(
@@ -42,28 +53,28 @@ class BeamSearch:
         self, network: Network, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
         limits = self.rule.limits(lengths)
-        translating = Translating(network, source, lengths)
+        active = ActiveSentences(network, source, lengths)
         limit = torch.tensor(limits, device=source.device)
         finished = torch.zeros_like(limit)
         totals = torch.zeros(len(limits), 1, device=source.device)
         for step in range(max(limits)):
-            next_words, weights = translating.step()
-            # at most one end mark a beginning: twice the beam always holds a full beam of continuing candidates
+            next_words, weights = active.step()
+            # each partial translation has one extension by the end mark, so twice the beam holds a full beam of others
             best, origin, words = next_words.best(totals, 2 * self.beam_size)
             is_end = words == EOS
             totals, kept = best.masked_fill(is_end, -math.inf).topk(self.beam_size)
-            # the first step has one beginning to look from, where the others have a beam
-            translating.record(best, origin, words, kept, weights.expand(-1, self.beam_size, -1))
-            translating.go_on(origin.gather(1, kept), words.gather(1, kept))
+            # expand: at the first step there is one partial translation, at the others a full beam
+            active.record(best, origin, words, kept, weights.expand(-1, self.beam_size, -1))
+            active.advance(origin.gather(1, kept), words.gather(1, kept))
 
             finished = finished + (is_end & (best > -math.inf))[:, : self.beam_size].sum(1)
-            rows = translating.leave((finished < self.beam_size) & (step + 1 < limit))
+            rows = active.drop_finished((finished < self.beam_size) & (step + 1 < limit))
             if rows is not None:
                 if len(rows) == 0:
                     break
                 totals, finished, limit = totals[rows], finished[rows], limit[rows]
 
-        records = zip(*translating.recorded(), strict=True)
+        records = zip(*active.recorded(), strict=True)
         return [
             _Steps(*(values[:limit] for values in record)).hypotheses(self.beam_size, self.n_best, length, self.rule)
             for record, limit, length in zip(records, limits, lengths.tolist(), strict=True)
@@ -72,8 +83,15 @@ class BeamSearch:
 
 @dataclass(frozen=True)
 class _End:
-    """A translation that ends with step ``step``: by an end mark behind slot ``slot`` of the beam before it, or, if
-    ``truncated``, as it stands in slot ``slot`` after it.
+    """The end of a translation.
+
+    Attributes:
+        step: the last step of the translation.
+        slot: where the translation is in the beam before that step, which adds its end mark; or, if ``truncated``, in
+            the beam after that step.
+        log_probability: of the whole translation.
+        score: by which it is ranked.
+        truncated: whether the length limit cut it off.
     """
 
     step: int
@@ -85,12 +103,14 @@ class _End:
 
 @dataclass(frozen=True)
 class _Steps:
-    """What a search did for one sentence, a row a step: back-pointers, so that searching copies no token lists.
+    """The search of one sentence, a row for each step, with back-pointers instead of copied token lists.
 
-    best, origins, words: its candidates, best first: the log-probability of each, the slot of the beam that it extends,
-        and the word by which it does.
-    kept: the candidates that are the beam's slots after the step.
-    weights: where each slot of the beam before the step looked.
+    Attributes:
+        best: the log-probabilities of the candidates, best first.
+        origins: the beam slot that each candidate extends.
+        words: the word by which it extends it.
+        kept: the candidates that are in the beam after the step.
+        weights: the attention weights of each slot of the beam before the step.
     """
 
     best: Float[Tensor, "steps candidates"]
@@ -100,11 +120,11 @@ class _Steps:
     weights: Float[Tensor, "steps beam source"]
 
     def hypotheses(self, beam_size: int, n_best: int, length: int, rule: LengthRule) -> list[Hypothesis]:
-        """The best translations of the sentence, which has ``length`` tokens; only these are put together."""
+        """The best translations of the sentence, which has ``length`` tokens. Only these are assembled."""
         words, origins = self.words.gather(1, self.kept).tolist(), self.origins.gather(1, self.kept).tolist()
         hypotheses = []
         for end in best_first(self._ends(beam_size, rule), n_best):
-            # the slots that it passed through, last first: slots[i] is where it stood before step end.step - i
+            # follow the back-pointers: slots[i] is the translation's slot before step end.step - i
             slot, tokens, slots = end.slot, [], []
             if not end.truncated:
                 slots.append(slot)
@@ -117,7 +137,7 @@ class _Steps:
         return hypotheses
 
     def _ends(self, beam_size: int, rule: LengthRule) -> list[_End]:
-        """All translations that were finished; and, if that is no full beam, the best unfinished ones at the limit."""
+        """All complete translations and, if they are fewer than the beam, the best ones that the limit cut off."""
         is_end = (self.words == EOS) & (self.best > -math.inf)
         ends: list[_End] = []
         for step, candidate in is_end[:, :beam_size].nonzero().tolist():

@@ -1,4 +1,4 @@
-"""Forced decoding: the score and the alignment of a translation that is given."""
+"""Forced decoding: the score and the alignment of a given translation."""
 
 import torch
 from jaxtyping import Float, Int
@@ -17,7 +17,15 @@ def force(
     target: Int[Tensor, "batch target"],
     length_normalization: float = 1.0,
 ) -> list[Hypothesis]:
-    """The hypothesis that each target ``<s> w_1 … w_T </s>`` (padded) is: what a search that found it would return."""
+    """The hypothesis of each given target, as a search that found it would return it.
+
+    Args:
+        network: that scores the targets.
+        source: the tokens of the batch.
+        lengths: how many tokens each sentence has, with its end mark.
+        target: ``<s> w_1 … w_T </s>``, padded.
+        length_normalization: see ``LengthRule``.
+    """
     scores, weights = score(network, source, lengths, target)
     rule = LengthRule(length_normalization=length_normalization)
     hypotheses = []
@@ -42,9 +50,9 @@ def score(
     lengths: Int[Tensor, "batch"],
     target: Int[Tensor, "batch target"],
 ) -> tuple[Float[Tensor, "batch time"], Float[Tensor, "batch time source"]]:
-    """Log-probability of each target word and end mark (0 where padded), and the weights it was read with.
+    """The log-probability of each target word and end mark (0 at padding), and the attention weights of each.
 
-    In float32 at least: a sum over a long sentence needs its digits.
+    They are float32 at least, so that a sum over a long sentence is precise.
     """
     vectors, weights = network.unroll(target[:, :-1], network.encode(source, lengths))
     outputs = target[:, 1:]

@@ -1,4 +1,4 @@
-"""What every search gives back, and the two rules that all searches share."""
+"""What every search returns, and how all searches limit and rank translations."""
 
 import math
 from collections.abc import Sequence
@@ -14,15 +14,16 @@ from lookback.nn import Network
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A translation, with where the model looked for each of its words.
+    """A translation and its attention weights.
 
-    tokens: word ids, without the end mark.
-    log_probability: of all tokens and, unless truncated, of the end mark; in nats.
-    score: log_probability / length ** length_normalization, by which hypotheses of a sentence are ranked; length counts
-        the end mark.
-    alignment: a row a token (and one for the end mark, unless truncated), a column a source token, the source's end
-        mark last.
-    truncated: the length limit cut it off before its end mark.
+    Attributes:
+        tokens: token ids, without the end mark.
+        log_probability: of all tokens and, unless truncated, of the end mark; in nats.
+        score: ``log_probability / length ** length_normalization``, by which the hypotheses of a sentence are ranked.
+            The length counts the end mark.
+        alignment: the attention weights: a row for each token (and for the end mark, unless truncated), a column for
+            each source token, the source's end mark last.
+        truncated: whether the length limit cut it off before its end mark.
     """
 
     tokens: list[int]
@@ -35,12 +36,12 @@ class Hypothesis:
 class Search(Protocol):
     """``search(network, source, lengths)``: the best hypotheses of each sentence, best first.
 
-    A sentence's hypotheses are its own: they do not depend on the batch's size, its order or the sentence's neighbours.
-    The network must be in evaluation mode. To search many batches with the same
-    weights, pass ``network.laid_out()``.
+    The hypotheses of a sentence do not depend on the other sentences of the batch. The network must be in evaluation
+    mode. To search many batches with the same weights, pass ``network.laid_out()``.
 
-    n_best: how many hypotheses a sentence has at most.
-    rule: how long they may be.
+    Attributes:
+        n_best: how many hypotheses a sentence has at most.
+        rule: how long they may be, and how they are scored.
     """
 
     n_best: int
@@ -55,10 +56,16 @@ class Search(Protocol):
 class LengthRule:
     """How long a translation may be, and how its length enters its score.
 
-    limit_factor, limit_extra: the translation of a sentence of S tokens may have ⌊limit_factor · S⌋ + limit_extra
-        tokens, its end mark counted: its own length alone decides.
-    length_normalization: the exponent of the length that divides the log-probability; 0 ranks by log-probability
-        itself.
+    The translation of a sentence of S tokens, without its end mark, may have ⌊limit_factor · S⌋ + limit_extra tokens,
+    with its end mark.
+
+    Attributes:
+        limit_factor: 0 or more.
+        limit_extra: 1 or more.
+        length_normalization: the exponent of the length that divides the log-probability. 0 ranks by log-probability.
+
+    Raises:
+        ValueError: if an argument has a value that is not allowed.
     """
 
     limit_factor: float = 2.0
@@ -73,16 +80,17 @@ class LengthRule:
             raise ValueError(f"length_normalization={self.length_normalization}: expected 0 or more")
 
     def limits(self, lengths: Int[Tensor, "batch"]) -> list[int]:
-        """The most tokens of each sentence's translation, at least 1; ``lengths`` count the source's end mark."""
+        """The most tokens of each sentence's translation, at least 1. ``lengths`` count the source's end mark."""
         return [math.floor(self.limit_factor * (length - 1)) + self.limit_extra for length in lengths.tolist()]
 
     def score(self, log_probability: float, length: int) -> float:
+        """The score of a translation of ``length`` tokens, its end mark counted."""
         return log_probability / length**self.length_normalization
 
 
 @runtime_checkable
 class Ranked(Protocol):
-    """What has a rank among the hypotheses of a sentence."""
+    """Anything that ``best_first`` can rank."""
 
     @property
     def truncated(self) -> bool: ...
@@ -94,5 +102,5 @@ RankedType = TypeVar("RankedType", bound=Ranked)
 
 
 def best_first(hypotheses: Sequence[RankedType], n_best: int) -> list[RankedType]:
-    """Complete translations before truncated ones, then by score."""
+    """The ``n_best`` best hypotheses: complete translations before truncated ones, then by score."""
     return sorted(hypotheses, key=lambda hypothesis: (hypothesis.truncated, -hypothesis.score))[:n_best]

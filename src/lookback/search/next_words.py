@@ -1,10 +1,10 @@
-"""The next word of each hypothesis, chosen from logits without ever writing a log-probability for each word.
+"""Chooses the next word of each hypothesis from logits, without computing the log-probability of every word.
 
     log p(w) = (logit_w − m) − log Σ_v exp(logit_v − m),    m the largest logit
 
-so one number a hypothesis, the logarithm of that sum, is all that must be known beside the logits of the few words that
-may be chosen. Those are found in one pass: words are dealt into ``GROUPS`` groups, and the n best words of all are in
-the n groups whose best words are best. ``topk`` over the whole vocabulary takes ten times as long.
+The logarithm of the sum is one number for each hypothesis. Beside it, only the logits of the words that may be chosen
+are needed. They are found in one pass: the vocabulary is divided into ``GROUPS`` groups, and the n best words are in
+the n groups with the best first words. ``topk`` over the whole vocabulary takes ten times as long.
 """
 
 import math
@@ -17,16 +17,21 @@ from torch.nn import functional as F
 from lookback.nn.kernels.columns import GROUPS, TAIL, Columns
 
 CACHED_VALUES = 2**17
-"""Exponentials taken at a time on the CPU, so that they are still in its cache when they are summed."""
+"""How many exponentials are computed at a time on the CPU. They are then still in its cache when they are summed."""
 
 
 class NextWords:
-    """The distributions of the next word of ``n`` hypotheses a sentence."""
+    """The distributions of the next word of ``n`` hypotheses of each sentence.
+
+    Args:
+        logits: of the next word, in the order of ``columns``.
+        columns: the order of the vocabulary in the logits.
+    """
 
     def __init__(self, logits: Float[Tensor, "batch n columns"], columns: Columns) -> None:
         self.columns = columns
         self._least = columns.nothing(logits.dtype) / 2
-        # a sum over a long sentence needs its digits
+        # float32 at least, so that a sum over a long sentence is precise
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
         self._members = logits[..., :-TAIL].unflatten(-1, (columns.depth, GROUPS))
         self._best_of_group = self._members.amax(-2)
@@ -37,9 +42,15 @@ class NextWords:
     def best(
         self, totals: Float[Tensor, "batch n"], count: int
     ) -> tuple[Float[Tensor, "batch best"], Int[Tensor, "batch best"], Int[Tensor, "batch best"]]:
-        """The ``count`` likeliest one-word extensions of each sentence's hypotheses, whose log-probabilities are
-        ``totals``: the log-probability, the hypothesis and the word of each, best first. Where there are not so many,
-        the rest have -inf and mean nothing.
+        """The ``count`` likeliest extensions of each sentence's hypotheses by one word.
+
+        Args:
+            totals: the log-probabilities of the hypotheses.
+            count: how many extensions.
+
+        Returns:
+            The log-probability, the hypothesis and the word of each extension, best first. If there are fewer than
+            ``count``, the rest have the log-probability -inf, and their hypotheses and words have no meaning.
         """
         sentences, n = totals.shape
         depth = self.columns.depth
@@ -65,13 +76,13 @@ class NextWords:
         return (self._members.gather(-1, index).argmax(-2) * GROUPS + group).squeeze(-1)
 
     def log_probabilities(self, words: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
-        """log p of a word of each hypothesis."""
+        """The log-probability of one given word of each hypothesis."""
         index = words.unsqueeze(-1)
         chosen = self._members.flatten(-2).gather(-1, index)
         return self._log_probability(chosen).squeeze(-1)
 
     def logits(self) -> Float[Tensor, "batch n vocabulary"]:
-        """Of all words; of padding and the start mark, next to nothing."""
+        """The logits of all words. Padding and the start mark have a very small one, so that they are never chosen."""
         return self._members.flatten(-2)[..., : self.columns.vocabulary_size]
 
     def _log_probability(self, logits: Float[Tensor, "batch n any"]) -> Float[Tensor, "batch n any"]:

@@ -1,4 +1,4 @@
-"""Searches that follow single paths: greedy takes the likeliest word at each step, sampling draws one."""
+"""Searches without a beam: greedy search takes the likeliest word at each step, sampling draws one."""
 
 import zlib
 from collections.abc import Callable
@@ -11,16 +11,22 @@ from torch import Tensor
 from lookback.common.checks import check_sizes
 from lookback.common.special_tokens import EOS
 from lookback.nn import Network
+from lookback.search.active_sentences import ActiveSentences
 from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
 from lookback.search.next_words import NextWords
-from lookback.search.translating import Translating
 
 Choose = Callable[[NextWords, Tensor, int], Tensor]
-"""the next words of some sentences, the sentences' numbers, and the step's number → chosen words (sentences, n)."""
+"""(the next words of the active sentences, the sentences' numbers, the step's number) → chosen words (sentences, n)."""
 
 
 class GreedySearch:
-    """The likeliest word at each step."""
+    """Takes the likeliest word at each step.
+
+    Args:
+        limit_factor: see ``LengthRule``.
+        limit_extra: see ``LengthRule``.
+        length_normalization: see ``LengthRule``. It changes the score only.
+    """
 
     def __init__(self, limit_factor: float = 2.0, limit_extra: int = 10, length_normalization: float = 1.0) -> None:
         self.n_best = 1
@@ -37,10 +43,21 @@ class GreedySearch:
 
 
 class SamplingSearch:
-    """Words drawn from the model's distribution, sharpened or flattened by ``temperature``, ``samples`` a sentence.
+    """Draws translations word by word from the model's distribution.
 
-    Randomness is a function of ``seed`` and of the source sentence alone: the same sentence gives the same samples in
+    The random numbers depend only on ``seed`` and on the source sentence, so that a sentence has the same samples in
     any batch.
+
+    Args:
+        samples: how many translations are drawn for each sentence.
+        temperature: divides the logits. Under 1 the distribution is sharper, over 1 flatter.
+        seed: of the random numbers.
+        limit_factor: see ``LengthRule``.
+        limit_extra: see ``LengthRule``.
+        length_normalization: see ``LengthRule``.
+
+    Raises:
+        ValueError: if an argument has a value that is not allowed.
     """
 
     def __init__(
@@ -79,7 +96,7 @@ class SamplingSearch:
         ).to(source.device)
 
         def draw(next_words: NextWords, sentences: Tensor, step: int) -> Int[Tensor, "sentences n"]:
-            # inverse of the cumulative distribution, at one uniform number a path
+            # the inverse of the cumulative distribution at a uniform number for each path
             cumulative = torch.softmax(next_words.logits().double() / self.temperature, dim=-1).cumsum(-1)
             threshold = uniform[sentences, step].unsqueeze(-1) * cumulative[..., -1:]
             return torch.searchsorted(cumulative, threshold, right=True).squeeze(-1).clamp(max=cumulative.shape[-1] - 1)
@@ -95,24 +112,36 @@ def follow_paths(
     choose: Choose,
     rule: LengthRule,
 ) -> list[list[Hypothesis]]:
-    """Extend ``n`` independent paths a sentence word by word until each has its end mark or its limit."""
+    """Extends ``n`` independent paths of each sentence until each has its end mark or reaches its limit.
+
+    Args:
+        network: whose steps are taken.
+        source: the tokens of the batch.
+        lengths: how many tokens each sentence has, with its end mark.
+        n: how many paths each sentence has.
+        choose: chooses the next word of each path.
+        rule: the limits, and how a path is scored.
+
+    Returns:
+        The hypotheses of each sentence, best first.
+    """
     limits = rule.limits(lengths)
-    translating = Translating(network, source, lengths, n)
+    active = ActiveSentences(network, source, lengths, n)
     limit = torch.tensor(limits, device=source.device)
-    running = torch.ones_like(translating.words, dtype=torch.bool)
+    running = torch.ones_like(active.words, dtype=torch.bool)
     for step in range(max(limits)):
-        next_words, weights = translating.step()
-        words = choose(next_words, translating.sentences, step)
-        translating.record(words, next_words.log_probabilities(words), weights)
-        translating.words = words
+        next_words, weights = active.step()
+        words = choose(next_words, active.sentences, step)
+        active.record(words, next_words.log_probabilities(words), weights)
+        active.words = words
         running = running & (words != EOS)
-        rows = translating.leave(running.any(1) & (step + 1 < limit))
+        rows = active.drop_finished(running.any(1) & (step + 1 < limit))
         if rows is not None:
             if len(rows) == 0:
                 break
             running, limit = running[rows], limit[rows]
 
-    all_words, all_scores, all_weights = translating.recorded()
+    all_words, all_scores, all_weights = active.recorded()
     results = []
     for b, length in enumerate(lengths.tolist()):
         paths = []

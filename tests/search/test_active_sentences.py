@@ -1,4 +1,4 @@
-"""Sentences that are done leave the batch, and the others notice nothing."""
+"""Finished sentences are dropped from the batch, and the others translate as before."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookback.search import BeamSearch, GreedySearch, SamplingSearch
-from lookback.search.translating import Translating
+from lookback.search.active_sentences import ActiveSentences
 from support.same import assert_same
 from support.toy import FIRST_WORD, VOCABULARY, Architecture, architectures, source_batch
 
@@ -30,28 +30,28 @@ def test_sentences_of_very_different_lengths_translate_as_alone(architecture, se
 
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_when_they_leave_changes_nothing(search, share: float, monkeypatch: pytest.MonkeyPatch):
+def test_when_they_are_dropped_changes_nothing(search, share: float, monkeypatch: pytest.MonkeyPatch):
     model = Architecture().build(sharpness=2)
     batch = source_batch(sentences(LENGTHS))
     expected = search(model, *batch)
-    monkeypatch.setattr("lookback.search.translating.WORTH_LEAVING", share)
+    monkeypatch.setattr("lookback.search.active_sentences.DROP_AT", share)
     for hypotheses, others in zip(search(model, *batch), expected, strict=True):
         assert_same(hypotheses, others)
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
-def test_a_batch_shrinks_to_who_still_goes_on(search, monkeypatch: pytest.MonkeyPatch):
+def test_a_batch_shrinks_to_the_unfinished_sentences(search, monkeypatch: pytest.MonkeyPatch):
     model = Architecture().build()
     with torch.no_grad():
         model.decoder.vocabulary.bias[3] = -1e4  # each goes on to its limit, its own length + 2
     sizes = []
-    step = Translating.step
+    step = ActiveSentences.step
 
-    def spy(translating: Translating):
-        sizes.append(len(translating.sentences))
-        return step(translating)
+    def spy(active: ActiveSentences):
+        sizes.append(len(active.sentences))
+        return step(active)
 
-    monkeypatch.setattr(Translating, "step", spy)
+    monkeypatch.setattr(ActiveSentences, "step", spy)
     search(model, *source_batch(sentences(LENGTHS)))
     assert len(sizes) == 22
     for number, size in enumerate(sizes):
