@@ -13,10 +13,10 @@ import hydra
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
+from lookback.commands.dashboard import dashboard
 from lookback.common.errors import InputError
-from lookback.tracking import dashboard as module
 from lookback.tracking.custom_chart import length_curve_spec, preset_name
-from lookback.tracking.dashboard import dashboard, view_slug
+from lookback.tracking.dashboard import CHART_MEASURES, view_slug
 from support.running import CONF, choices, run
 
 pytest.importorskip("wandb_workspaces")
@@ -78,7 +78,7 @@ def test_the_custom_charts_are_the_preset_that_is_printed_beside(printed: dict[s
     assert chart["spec"] == length_curve_spec(["none", "bahdanau", "dot", "general"])
     assert chart["name"] == preset_name(chart["spec"])
     drawn = panels(printed, "Vega2")
-    assert [panel["config"]["fieldSettings"]["bleu"] for panel in drawn] == list(module.DRAWN)
+    assert [panel["config"]["fieldSettings"]["bleu"] for panel in drawn] == list(CHART_MEASURES)
     text = json.dumps(chart["spec"])
     for panel in drawn:
         assert panel["config"]["panelDefId"] == f"me/{chart['name']}"

@@ -16,6 +16,7 @@ from lookback.evaluation import MEASURES, midpoint
 from lookback.runs import read_results
 from lookback.runs.alignments import AlignedSentence, read_alignments
 from lookback.tracking import weights_and_biases as tracking
+from lookback.tracking.tensorboard import tensorboard_logger
 from support.running import PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, run
 
 
@@ -103,8 +104,8 @@ def test_metrics_are_logged_by_update(tracked: tuple[Any, list[Any], Path]) -> N
 
 
 CURVES = [
-    ("bleu_by_length", "by_length", tracking.CURVE),
-    ("attention_by_length", "attention_by_length", tracking.LOOKS),
+    ("bleu_by_length", "by_length", tracking.SCORE_COLUMNS),
+    ("attention_by_length", "attention_by_length", tracking.ATTENTION_COLUMNS),
 ]
 
 
@@ -204,7 +205,7 @@ def test_alignments_are_pictures_that_move_with_training(tracked: tuple[dict[str
     updates = [row["alignment/update"] for row in rows]
     assert updates == sorted(set(updates))
     assert (updates[0], updates[-1]) == (alignments.updates[0], alignments.updates[-1])
-    assert len(updates) <= tracking.MOMENTS
+    assert len(updates) <= tracking.MAX_PICTURES
     (run_directory,) = offline_runs(directory)
     shown = tracking.shown_sentences(alignments.sentences)
     assert len(shown) == 3
@@ -284,7 +285,7 @@ def test_without_tensorboard_one_line_says_what_to_install(tmp_path: Path, monke
     for name in ("_TENSORBOARD_AVAILABLE", "_TENSORBOARDX_AVAILABLE"):
         monkeypatch.setattr(tensorboard, name, False)
     with pytest.raises(InputError, match=r'logger=tensorboard: .* `pip install -e "\.\[tensorboard\]"` first'):
-        tracking.tensorboard_logger(str(tmp_path))
+        tensorboard_logger(str(tmp_path))
 
 
 def test_a_failed_run_ends_as_failed_and_the_next_is_its_own(tmp_path: Path, grammar_cache: str) -> None:

@@ -34,7 +34,7 @@ COMMANDS = {
     "translate": ("lookback.commands.translate", "translate", "Translate lines: translate run=DIR < input.txt"),
     "align": ("lookback.commands.align", "align", "Align words: align run=DIR source=FILE target=FILE"),
     "compare": ("lookback.commands.compare", "compare_runs", "One report over runs: compare runs='[DIR, DIR]'"),
-    "dashboard": ("lookback.tracking.dashboard", "dashboard", "The W&B project's workspace: dashboard project=NAME"),
+    "dashboard": ("lookback.commands.dashboard", "dashboard", "The W&B project's workspace: dashboard project=NAME"),
 }
 """By name: the module and the function that take the command's config, and what it does"""
 

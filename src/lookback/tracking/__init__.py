@@ -1,5 +1,6 @@
-"""Weights & Biases: what is logged there, and the dashboard that shows it."""
+"""Loggers of Weights & Biases and TensorBoard, and the W&B workspace that shows what is logged."""
 
-from lookback.tracking.weights_and_biases import tensorboard_logger, wandb_logger
+from lookback.tracking.tensorboard import tensorboard_logger
+from lookback.tracking.weights_and_biases import wandb_logger
 
 __all__ = ["tensorboard_logger", "wandb_logger"]

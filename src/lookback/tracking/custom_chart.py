@@ -1,7 +1,7 @@
-"""The project's own length chart as a W&B custom chart: one specification, its points from each run's table.
+"""The length chart as a W&B custom chart: one specification, and a table of points that each run logs.
 
-The specification is made of the same marks, axes and style as `lookback.report.length_chart`. What differs is where the
-numbers come from: W&B puts the rows of all runs' tables together, and Vega picks and averages them.
+The specification has the same marks, axes and style as ``lookback.report.length_chart``. Only the source of the numbers
+differs: W&B joins the tables of all runs, and Vega selects and averages their rows.
 """
 
 import hashlib
@@ -21,15 +21,20 @@ from lookback.report.charts.points import mean_points
 from lookback.runs import Run
 
 CHART, TABLE = "length_curve", "length_curve_table"
-"""Keys under which a run logs the chart, and the table that it reads: W&B adds the ending by itself"""
+"""Keys under which a run logs the chart, and the table that it reads. W&B adds the ending by itself."""
 COLUMNS = ("part", "arm", "run", "piece", "bucket", "x", "hi", "n", "bleu", "low", "high", "text")
-"""Of that table. `part` is point or limit; the others are the fields of the chart's points and training limits."""
+"""The columns of that table. ``part`` is point or limit; the others are the fields of points and training limits."""
 
 Spec = dict[str, Any]
 
 
 def chart_rows(run: Run, name: str) -> list[dict[str, Any]]:
-    """What the length chart draws of a scored run, as rows of the table. `name` tells the run from all others."""
+    """What the length chart draws of a scored run, as rows of the table.
+
+    Args:
+        run: with its results.
+        name: a name that no other run has.
+    """
     assert run.results is not None
     buckets: Sequence[Mapping[str, Any]] = run.results["by_length"]
     places = Places(buckets)
@@ -41,21 +46,22 @@ def chart_rows(run: Run, name: str) -> list[dict[str, Any]]:
 
 
 def fields(measure: str) -> dict[str, str]:
-    """Which column of the table each field of the chart shows. Only BLEU has intervals; others' bands are over runs."""
+    """The column of the table that each field of the chart shows. Only BLEU has intervals for one run."""
     names = {name: name for name in COLUMNS}
     return names if measure == "bleu" else names | dict.fromkeys(("bleu", "low", "high"), measure)
 
 
 def strings(measure: str, subtitle: str) -> dict[str, str]:
-    """The texts of the chart. BLEU is never shown without its signature: `subtitle` has it, or says where it is."""
+    """The texts of the chart. ``subtitle`` has the signature of BLEU, or says where it is."""
     about = MEASURES[measure]
     return {"title": f"{about.name} against source length", "subtitle": subtitle, "y": about.title}
 
 
 def length_curve_spec(attentions: Sequence[str]) -> Spec:
-    """The length chart for W&B: Vega-Lite with W&B's placeholders, for any runs that logged their table.
+    """The specification of the length chart, Vega-Lite with W&B's placeholders, for any runs that logged their table.
 
-    The `attentions` have the colours and marks that they would have in the length chart of these attentions.
+    Args:
+        attentions: which have a colour and a mark each, as in a length chart of these attentions.
     """
     marks = _marks(sorted(attentions, key=lambda name: (name != "none", name)))
     joined, alone = _points(f"isValid({_datum('piece')})"), _points(f"!isValid({_datum('piece')})")
@@ -84,28 +90,28 @@ def length_curve_spec(attentions: Sequence[str]) -> Spec:
 
 
 def preset_name(spec: Spec) -> str:
-    """A name that changes with the specification: W&B keeps a preset as it was first made."""
+    """The name of the preset. It changes with the specification, because W&B does not change a preset."""
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
     return f"lookback-length-curve-{digest[:8]}"
 
 
 def _field(column: str) -> str:
-    """W&B's placeholder for a field, which a panel maps to a column of its table (`fields`)."""
+    """W&B's placeholder for a field. A panel maps it to a column of its table, see ``fields``."""
     return f"${{field:{column}}}"
 
 
 def _datum(column: str) -> str:
-    """The value of a field in an expression."""
+    """A Vega expression for the value of a field."""
     return f"datum['{_field(column)}']"
 
 
 def _marks(attentions: Sequence[str]) -> ArmMarks:
-    """The length chart's, of the means that `_means` takes."""
+    """The marks of the length chart, for the means that ``_means`` computes."""
     arm = _field("arm")
     shape = alt.Scale(domain=list(attentions), range=shapes(len(attentions)))
     lows = [1, *(bound + 1 for bound in BOUNDS)]
     buckets = [{"lo": low, "hi": high} for low, high in zip(lows, [*BOUNDS, None], strict=True)]
-    axis = bucket_axis({midpoint(bucket): (label(bucket), " ") for bucket in buckets})  # `_counts` draws n there
+    axis = bucket_axis({midpoint(bucket): (label(bucket), " ") for bucket in buckets})  # ``_counts`` draws n there
     x_scale = alt.Scale(zero=True, nice=False)
     return ArmMarks(
         x=alt.X(field=_field("x"), type="quantitative", title=TITLES["width"], axis=axis, scale=x_scale),
@@ -132,7 +138,7 @@ def _y(field: str, ticks: int | None = 6) -> alt.Y:
 
 
 def _literal_colors(attentions: Sequence[str]) -> alt.ColorValue:
-    """A colour for each arm, as conditions: W&B's page may replace the colours of a scale by its own."""
+    """A colour for each arm, as conditions, because W&B's page may replace the colours of a scale by its own."""
     conditions = [
         {"test": f"{_datum('arm')} === {json.dumps(name)}", "value": color}
         for name, color in zip(attentions, colors(attentions), strict=True)
@@ -141,14 +147,14 @@ def _literal_colors(attentions: Sequence[str]) -> alt.ColorValue:
 
 
 def _points(condition: str) -> alt.Chart:
-    """The runs' points for which a condition holds."""
+    """The points of the runs for which a condition holds."""
     return alt.Chart().transform_filter(f"{_datum('part')} === 'point' && {condition}")
 
 
 def _means(points: alt.Chart) -> alt.Chart:
-    """The arms' points: the means of their runs and the envelope of the runs' intervals.
+    """The points of the arms: the mean of the runs, and the least and the greatest end of the runs' intervals.
 
-    The length chart does the same without evidence. The new names are no columns, so that no panel maps them.
+    The length chart does the same if it has no evidence. The new names are not columns, so that no panel maps them.
     """
     operations: dict[str, Literal["mean", "min", "max"]] = {"bleu": "mean", "low": "min", "high": "max", "n": "max"}
     return points.transform_aggregate(
@@ -165,7 +171,7 @@ def _limits() -> alt.Chart:
 
 
 def _longest_bucket() -> alt.Chart:
-    """An invisible point at the end of the longest bucket, so that the axis goes as far."""
+    """An invisible point at the end of the longest bucket, so that the axis reaches it."""
     points = alt.Chart().transform_filter(f"{_datum('part')} === 'point'")
     longest = points.transform_aggregate([_aggregated("max", "hi", "longest")], groupby=[_field("part")])
     ended = longest.transform_calculate(edge="datum.longest + 0.5")
@@ -173,7 +179,7 @@ def _longest_bucket() -> alt.Chart:
 
 
 def _counts() -> alt.Chart:
-    """n under the axis: the length chart knows it beforehand and has it in the axis' labels."""
+    """The number of sentences under the axis. The length chart knows it beforehand and has it in the axis' labels."""
     points = alt.Chart().transform_filter(f"{_datum('part')} === 'point'")
     counts = points.transform_aggregate([_aggregated("max", "n", _field("n"))], groupby=[_field("x")])
     counted = counts.transform_calculate(counted=f"'n = ' + format({_datum('n')}, ',')")

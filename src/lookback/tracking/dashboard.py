@@ -1,4 +1,4 @@
-"""The workspace of a W&B project: every panel reads what `lookback.tracking.weights_and_biases` logs."""
+"""The workspace of a W&B project. Its panels read what ``lookback.tracking.weights_and_biases`` logs."""
 
 import json
 import sys
@@ -6,16 +6,14 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
-from omegaconf import DictConfig
-
 from lookback.common.errors import InputError
 from lookback.evaluation import MEASURES
-from lookback.tracking.custom_chart import TABLE, Spec, fields, length_curve_spec, preset_name, strings
-from lookback.tracking.weights_and_biases import CURVE, LENGTHS, LOOKS, has_key
+from lookback.tracking.custom_chart import TABLE, Spec, fields, preset_name, strings
+from lookback.tracking.weights_and_biases import ATTENTION_COLUMNS, SCORE_COLUMNS, SENTENCES
 
-NOBODY = "ENTITY"
-"""Placeholder for the project's entity, where none is given and W&B cannot be asked"""
-LEARNING = (
+ENTITY = "ENTITY"
+"""Placeholder for the project's entity, if none is given and W&B cannot be asked."""
+TRAINING_METRICS = (
     "train/loss",
     "validation/perplexity",
     "validation/bleu",
@@ -23,7 +21,7 @@ LEARNING = (
     "attention/aer",
     "attention/aer_shift_-1",
 )
-SCORES = (
+TEST_METRICS = (
     "test/bleu",
     "test/chrf",
     "test/ter",
@@ -32,34 +30,75 @@ SCORES = (
     "test/half_length",
     "test/aer_shift_0",
 )
-COSTS = ("cost/seconds", "cost/tokens_per_second", "cost/peak_memory_mb", "cost/parameters")
-DRAWN = ("bleu", "bleu_no_bp", "chrf", "length_ratio")
-"""Measures that are drawn with the project's own chart"""
+COST_METRICS = ("cost/seconds", "cost/tokens_per_second", "cost/peak_memory_mb", "cost/parameters")
+CHART_MEASURES = ("bleu", "bleu_no_bp", "chrf", "length_ratio")
+"""Measures that the project's own chart draws."""
 
 
-def dashboard(config: DictConfig) -> None:
-    """Save the workspace and its chart where a W&B key is configured; else print both as JSON, without a request.
+def save_workspace(project: str, entity: str | None, name: str, spec: Spec) -> None:
+    """Saves the workspace and its chart, and prints where they are. A workspace of the same name is replaced.
 
-    A workspace of the same name is replaced. Raises `InputError` where wandb-workspaces is missing, and where W&B
-    refuses, with its own message.
+    Args:
+        project: the W&B project.
+        entity: whose project it is; None: the account of the W&B key.
+        name: of the workspace.
+        spec: of the chart, from ``length_curve_spec``.
+
+    Raises:
+        InputError: if W&B refuses, with its message.
     """
-    attentions = [config.attentions] if isinstance(config.attentions, str) else list(config.attentions)
-    spec = length_curve_spec(attentions)
-    if has_key():
-        _save(config.project, config.entity, config.name, spec)
-        return
-    entity = config.entity or NOBODY
-    view = workspace(config.project, entity, config.name, chart_id(entity, spec))
+    import wandb
+    from wandb_workspaces import workspaces as ws
+
+    try:
+        api = wandb.Api()
+        entity = entity or api.default_entity
+        if not entity:
+            raise InputError("entity=null: expected a name, as the account of the W&B key has no entity of its own")
+        chart = _chart(api, entity, spec)
+        api.create_project(project, entity)
+        view = workspace(project, entity, name, chart)
+        slug = view_slug(name)
+        view._internal_name = f"nw-{slug}-v"
+        with suppress(ValueError):  # no workspace has this name yet
+            view._internal_id = ws.Workspace.from_url(f"https://wandb.ai/{entity}/{project}?nw={slug}")._internal_id
+        view.save()
+    except (wandb.Error, ValueError) as error:
+        raise InputError(f"dashboard: W&B refused: {' '.join(str(error).split())}") from None
+    print(f"workspace: {view.url}")
+    print(f"its chart on the runs' own pages: logger.chart={chart}")
+
+
+def print_workspace(project: str, entity: str | None, name: str, spec: Spec) -> None:
+    """Prints the workspace and its chart as JSON, without a request to W&B.
+
+    Args:
+        project: the W&B project.
+        entity: whose project it is; None: a placeholder.
+        name: of the workspace.
+        spec: of the chart, from ``length_curve_spec``.
+
+    Raises:
+        InputError: if wandb-workspaces is not installed.
+    """
+    view = workspace(project, entity or ENTITY, name, chart_id(entity or ENTITY, spec))
     chart = {"name": preset_name(spec), "spec": spec}
-    # `_spec` is private, but nothing else has the workspace as wandb-workspaces would send it
+    # ``_spec`` is private, but it is the only way to what wandb-workspaces would send
     print(json.dumps({"workspace": view._spec, "charts": [chart]}, indent=1, ensure_ascii=False, default=str))
     print("no W&B key is configured: this is what `wandb login` would let me save", file=sys.stderr)
 
 
 def workspace(project: str, entity: str, name: str, chart: str) -> Any:
-    """The `wandb_workspaces.workspaces.Workspace`; `chart` names the custom chart that draws length curves.
+    """The ``wandb_workspaces.workspaces.Workspace`` of a project.
 
-    Raises `InputError` where wandb-workspaces is not installed.
+    Args:
+        project: the W&B project.
+        entity: whose project it is.
+        name: of the workspace.
+        chart: the custom chart that draws length curves, as ``chart_id`` names it.
+
+    Raises:
+        InputError: if wandb-workspaces is not installed.
     """
     try:
         from wandb_workspaces import expr
@@ -70,15 +109,15 @@ def workspace(project: str, entity: str, name: str, chart: str) -> Any:
             'dashboard: wandb-workspaces is not installed; expected `pip install -e ".[dashboard]"` first'
         ) from None
 
-    where = "signatures: test/signature of the runs"
+    subtitle = "signatures: test/signature of the runs"
     charts: list[Any] = [
         wr.CustomChart(
             query={"summaryTable": {"tableKey": TABLE}},
             chart_name=chart,
             chart_fields=fields(measure),
-            chart_strings=strings(measure, where),
+            chart_strings=strings(measure, subtitle),
         )
-        for measure in DRAWN
+        for measure in CHART_MEASURES
     ]
 
     def curves(section: str, columns: tuple[str, ...]) -> list[Any]:
@@ -94,11 +133,11 @@ def workspace(project: str, entity: str, name: str, chart: str) -> Any:
         ]
 
     learning: list[Any] = [
-        wr.LinePlot(title=metric, x="trainer/global_step", y=[metric], title_x="updates") for metric in LEARNING
+        wr.LinePlot(title=metric, x="trainer/global_step", y=[metric], title_x="updates") for metric in TRAINING_METRICS
     ]
     pictures = wr.MediaBrowser(
         title="where each target word (row) looked, as training went on",
-        media_keys=[f"alignment/{length}" for length in LENGTHS],
+        media_keys=[f"alignment/{length}" for length in SENTENCES],
         mode="gallery",
         gallery_axis="step",
     )
@@ -107,12 +146,12 @@ def workspace(project: str, entity: str, name: str, chart: str) -> Any:
     ]
     sections = [
         ws.Section("Length curve", charts, is_open=True, layout_settings=ws.SectionLayoutSettings(columns=2, rows=2)),
-        ws.Section("By source length", curves("bleu_by_length", CURVE), is_open=True),
-        ws.Section("Scores", [wr.BarPlot(title=metric, metrics=[metric]) for metric in SCORES], is_open=True),
+        ws.Section("By source length", curves("bleu_by_length", SCORE_COLUMNS), is_open=True),
+        ws.Section("Scores", [wr.BarPlot(title=metric, metrics=[metric]) for metric in TEST_METRICS], is_open=True),
         ws.Section("Learning", learning, is_open=True),
         ws.Section("Alignments", [pictures], is_open=True),
-        ws.Section("Attention by source length", curves("attention_by_length", LOOKS)),
-        ws.Section("Cost", [wr.BarPlot(title=metric, metrics=[metric]) for metric in COSTS]),
+        ws.Section("Attention by source length", curves("attention_by_length", ATTENTION_COLUMNS)),
+        ws.Section("Cost", [wr.BarPlot(title=metric, metrics=[metric]) for metric in COST_METRICS]),
         ws.Section("Tables", tables, layout_settings=ws.SectionLayoutSettings(columns=1, rows=2)),
     ]
     return ws.Workspace(
@@ -129,40 +168,17 @@ def workspace(project: str, entity: str, name: str, chart: str) -> Any:
 
 
 def chart_id(entity: str, spec: Spec) -> str:
-    """The name of an entity's preset, for a panel and for `logger.chart`."""
+    """The name of an entity's preset, for a panel and for ``logger.chart``."""
     return f"{entity}/{preset_name(spec)}"
 
 
 def view_slug(name: str) -> str:
-    """The part of a workspace's address that stands for its name: always the same, so that it is found again."""
+    """The part of a workspace's address that stands for its name. It depends on the name alone."""
     return sha256(name.encode()).hexdigest()[:11]
 
 
-def _save(project: str, entity: str | None, name: str, spec: Spec) -> None:
-    import wandb
-    from wandb_workspaces import workspaces as ws
-
-    try:
-        api = wandb.Api()
-        entity = entity or api.default_entity
-        if not entity:
-            raise InputError("entity: the account of the W&B key has none; expected entity=NAME")
-        chart = _chart(api, entity, spec)
-        api.create_project(project, entity)
-        view = workspace(project, entity, name, chart)
-        slug = view_slug(name)
-        view._internal_name = f"nw-{slug}-v"
-        with suppress(ValueError):  # no workspace has this name yet
-            view._internal_id = ws.Workspace.from_url(f"https://wandb.ai/{entity}/{project}?nw={slug}")._internal_id
-        view.save()
-    except (wandb.Error, ValueError) as error:
-        raise InputError(f"dashboard: W&B refused: {' '.join(str(error).split())}") from None
-    print(f"workspace: {view.url}")
-    print(f"its chart on the runs' own pages: logger.chart={chart}")
-
-
 def _chart(api: Any, entity: str, spec: Spec) -> str:
-    """Make the preset unless it exists: its name depends on its content, and W&B changes no preset."""
+    """Makes the preset, unless it exists. Its name depends on its content, because W&B does not change a preset."""
     import wandb
 
     try:

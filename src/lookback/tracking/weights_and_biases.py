@@ -1,6 +1,6 @@
-"""Weights & Biases through Lightning's logger: online where a key is configured, else offline; it never asks for a key.
+"""Weights & Biases through Lightning's logger: online if a key is configured, else offline. It never asks for a key.
 
-A training needs the logger when it starts, but the charts only at its end: functions import them when called.
+The libraries that draw charts are imported inside functions, because a training needs them only at its end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
 import numpy as np
-from lightning.pytorch.loggers import TensorBoardLogger, WandbLogger
+from lightning.pytorch.loggers import WandbLogger
 
 from lookback.common.errors import InputError
 from lookback.evaluation import midpoint
@@ -24,21 +24,24 @@ if TYPE_CHECKING:
     from lookback.runs.alignments import AlignedSentence
 
 MODES = ("auto", "online", "offline", "disabled")
-CURVE = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated", "n")
-"""Columns of `by_length` in results.json that are logged as curves"""
-LOOKS = ("entropy", "sharpness", "coverage", "monotonicity", "diagonality")
-"""Columns of `attention_by_length` that are logged as curves"""
-LENGTHS = ("short", "medium", "long")
-"""Names of the sentences whose alignments are shown"""
-MOMENTS, LONGEST, COLORS = 6, 30, 64
-"""Pictures of alignments: how many for a sentence, words of a source at most, colours. Each takes 0.2 seconds."""
+SCORE_COLUMNS = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated", "n")
+"""Columns of ``by_length`` in results.json that are logged as curves."""
+ATTENTION_COLUMNS = ("entropy", "sharpness", "coverage", "monotonicity", "diagonality")
+"""Columns of ``attention_by_length`` that are logged as curves."""
+SENTENCES = ("short", "medium", "long")
+"""Names of the sentences whose alignments are shown."""
+MAX_PICTURES, MAX_SOURCE_WORDS, PICTURE_COLORS = 6, 30, 64
+"""Of alignments: pictures of a sentence, words of its source, colours of a picture. A picture takes 0.2 seconds."""
 
 
 class TrackingLogger(WandbLogger):
-    """Lightning's logger, which also knows the chart that draws the length curve on the run's page."""
+    """Lightning's logger with the name of the chart that draws the length curve on the run's page.
+
+    Attributes:
+        chart: a preset of W&B's custom charts. None: the points are logged as a table without a chart.
+    """
 
     chart: str | None = None
-    """Name of a W&B custom chart preset; None: the points are logged as a table without a chart"""
 
 
 def wandb_logger(
@@ -51,17 +54,23 @@ def wandb_logger(
     mode: str = "auto",
     chart: str | None = None,
 ) -> TrackingLogger:
-    """A logger that keeps its files inside ``directory``, with one W&B run for each training.
+    """A logger that writes its files into ``directory``. Each training is one W&B run.
 
     Args:
         directory: where the files are written.
-        project, entity, group, name, tags: as in W&B.
-        mode: ``auto`` is online where WANDB_API_KEY or the machine's netrc has a key, else offline (``wandb sync``
-            uploads later); WANDB_MODE, if set, decides instead.
-        chart: the preset that draws the length curve on the run's own page, see `TrackingLogger`.
+        project: as in W&B.
+        entity: as in W&B.
+        group: as in W&B.
+        name: as in W&B.
+        tags: as in W&B.
+        mode: ``online``, ``offline``, ``disabled`` or ``auto``. ``auto`` is what WANDB_MODE says, if it is set. Else it
+            is online if WANDB_API_KEY or the machine's netrc has a key, and offline if not (``wandb sync`` uploads
+            later).
+        chart: the preset that draws the length curve on the run's own page, see ``TrackingLogger``.
 
     Raises:
-        InputError: for ``online`` without a key: W&B would ask for one.
+        ValueError: if the mode is unknown.
+        InputError: if the mode is ``online`` and there is no key, because W&B would ask for one.
     """
     import wandb
 
@@ -84,27 +93,14 @@ def wandb_logger(
         mode=mode,
         settings=wandb.Settings(silent=True, console="off"),
     )
-    # Lightning always passes it, and W&B warns that it no longer has a meaning
+    # Lightning always passes this argument, and W&B warns that it has no meaning any more
     logger._wandb_init.pop("anonymous", None)
     logger.chart = chart
     return logger
 
 
-def tensorboard_logger(directory: str) -> TensorBoardLogger:
-    """A logger that writes into ``directory``/tensorboard what Lightning logs: the curves over training.
-
-    Raises `InputError` where TensorBoard is not installed.
-    """
-    try:
-        return TensorBoardLogger(directory, name=None, version="tensorboard")
-    except ModuleNotFoundError:
-        raise InputError(
-            'logger=tensorboard: TensorBoard is not installed; expected `pip install -e ".[tensorboard]"` first'
-        ) from None
-
-
 def has_key() -> bool:
-    """Whether W&B would find a key without asking."""
+    """Whether W&B finds a key without asking for one."""
     if os.environ.get("WANDB_API_KEY"):
         return True
     host = urlparse(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname or ""
@@ -115,20 +111,27 @@ def has_key() -> bool:
 
 
 def log_test(logger: WandbLogger, run: Run) -> None:
-    """Log what results.json of a tested run holds, and where the model looked at moments of its training.
+    """Logs the results of a tested run, and pictures of its alignments at several moments of its training.
 
-    The project page shows the curves by source length of all runs in one panel: each metric is defined with its own x
-    axis, x and y of a bucket are logged together, and x is the same in every run, the bucket's middle. The exact rows
-    are in tables, all other numbers in the summary. The length chart's points are a table of their own, which the run's
-    page draws with the logger's preset, if it has one.
+    Four kinds of records:
+
+    - curves by source length: each metric has an x axis of its own, and x is the middle of a length bucket, which is
+      the same in every run. So the project page shows the curves of all runs in one panel;
+    - tables with the exact rows;
+    - the points of the length chart: a table that the logger's preset draws on the run's page, if there is a preset;
+    - the summary with all other numbers.
+
+    Args:
+        logger: of the training.
+        run: with its results.
     """
     from lookback.tracking.custom_chart import CHART, TABLE, chart_rows
 
     results = run.results
     assert results is not None
     tracked = logger.experiment
-    _log_curve(tracked, "bleu_by_length", CURVE, results["by_length"])
-    _log_curve(tracked, "attention_by_length", LOOKS, results["attention_by_length"] or [])
+    _log_curve(tracked, "bleu_by_length", SCORE_COLUMNS, results["by_length"])
+    _log_curve(tracked, "attention_by_length", ATTENTION_COLUMNS, results["attention_by_length"] or [])
     tables = ("by_length", "by_equal_count", "attention_by_length")
     rows: Mapping[str, Any] = results
     record: dict[str, Any] = {f"tables/{name}": _table(rows[name]) for name in tables if rows[name] is not None}
@@ -144,7 +147,7 @@ def log_test(logger: WandbLogger, run: Run) -> None:
 
 
 def summary(results: Mapping[str, Any]) -> dict[str, float | int | str]:
-    """The numbers of results.json that are no curves, by their names in W&B; without those that are null."""
+    """The numbers of results.json that are not logged as curves, by their names in W&B, without those that are null."""
     plain = ("bleu", "signature", "chrf", "ter", "perplexity", "length_ratio", "truncated", "half_length", "retention")
     values = {f"test/{key}": results[key] for key in plain}
     for key in ("half_length_ci", "retention_ci"):
@@ -169,7 +172,7 @@ def _log_curve(tracked: Any, section: str, columns: Sequence[str], rows: Sequenc
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Records with the same keys as a `wandb.Table`; an interval becomes two columns."""
+    """Records with the same keys as a ``wandb.Table``. An interval becomes two columns."""
     import wandb
 
     flat = [dict(_columns(row)) for row in rows]
@@ -189,12 +192,12 @@ def _chart(preset: str, points: Any, subtitle: str) -> Any:
 
     from lookback.tracking.custom_chart import fields, strings
 
-    # W&B's own presets need x, y and stroke, the project's preset the other fields
+    # W&B's own presets use x, y and stroke; the preset of this project uses the other fields
     return wandb.plot_table(preset, points, {**fields("bleu"), "y": "bleu", "stroke": None}, strings("bleu", subtitle))
 
 
 def _log_alignments(tracked: Any, run: Run) -> None:
-    """A picture for each sentence and moment of training. Each sentence is a key, for which W&B shows a slider."""
+    """Logs a picture for each sentence and moment. Each sentence has a key, for which W&B shows a slider."""
     import wandb
     from PIL import Image
 
@@ -202,7 +205,7 @@ def _log_alignments(tracked: Any, run: Run) -> None:
     from lookback.runs.alignments import read_alignments
 
     path = run.directory / "test" / "alignments.npz"
-    if not path.is_file():  # the attention has no alignments
+    if not path.is_file():  # the model does not look back
         return
     alignments = read_alignments(path)
     sentences = shown_sentences(alignments.sentences)
@@ -210,7 +213,7 @@ def _log_alignments(tracked: Any, run: Run) -> None:
     for length in sentences:
         tracked.define_metric(f"alignment/{length}", step_metric="alignment/update", step_sync=False)
     moments = len(alignments.epochs)
-    for moment in np.unique(np.linspace(0, moments - 1, min(MOMENTS, moments)).round().astype(int)).tolist():
+    for moment in np.unique(np.linspace(0, moments - 1, min(MAX_PICTURES, moments)).round().astype(int)).tolist():
         update = alignments.updates[moment] if alignments.updates else moment
         when = f"{run.arm}, seed {run.seed}: epoch {alignments.epochs[moment]:.3g}, update {update:,}"
         record: dict[str, Any] = {"alignment/update": update}
@@ -218,24 +221,30 @@ def _log_alignments(tracked: Any, run: Run) -> None:
             weights = sentence.weights[moment].astype(np.float64)
             source, target = [*sentence.source, END], [*sentence.target, END]
             chart = alignment_chart(source, target, weights, when, sentence.sure, sentence.possible)
-            picture = Image.open(BytesIO(alignment_png(chart))).convert("RGB").quantize(COLORS)
+            picture = Image.open(BytesIO(alignment_png(chart))).convert("RGB").quantize(PICTURE_COLORS)
             caption = f"{when}. Each row is where a target word looked: a soft alignment, not an explanation."
             record[f"alignment/{length}"] = wandb.Image(picture, caption=caption)
         tracked.log(record)
 
 
 def shown_sentences(sentences: Sequence[AlignedSentence]) -> dict[str, AlignedSentence]:
-    """A short, a medium and a long sentence of those that fit in a picture; fewer where there are fewer."""
-    fitting = sorted((s for s in sentences if len(s.source) <= LONGEST), key=lambda sentence: len(sentence.source))
+    """A short, a medium and a long sentence that fit in a picture, or fewer if there are not three."""
+    fitting = sorted(
+        (s for s in sentences if len(s.source) <= MAX_SOURCE_WORDS), key=lambda sentence: len(sentence.source)
+    )
     if not fitting:
         return {}
-    places = np.linspace(0, len(fitting) - 1, len(LENGTHS)).round().astype(int).tolist()
-    chosen = dict(zip(LENGTHS, places, strict=True))
+    places = np.linspace(0, len(fitting) - 1, len(SENTENCES)).round().astype(int).tolist()
+    chosen = dict(zip(SENTENCES, places, strict=True))
     return {name: fitting[place] for name, place in chosen.items() if places.index(place) == list(chosen).index(name)}
 
 
 def finish(exit_code: int) -> None:
-    """End this process's W&B run, if there is one, as succeeded (0) or failed (1): each job gets its own run."""
+    """Ends the W&B run of this process, if there is one, so that the next job of a sweep gets a run of its own.
+
+    Args:
+        exit_code: 0 if the run has succeeded, 1 if it has failed.
+    """
     import sys
 
     if "wandb" in sys.modules:
