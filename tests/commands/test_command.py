@@ -12,7 +12,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from lookback.commands.launch import COMMANDS, explain, plain_errors, resumed
+from lookback.commands.launch import COMMANDS, explain, plain_errors, resumed_arguments
 from lookback.common.errors import InputError
 from support.running import CONF
 
@@ -87,7 +87,7 @@ def test_resume_repeats_what_was_typed_in_the_same_directory(tmp_path: Path) -> 
     directory = tmp_path / "it's a run"
     (directory / ".hydra").mkdir(parents=True)
     (directory / ".hydra" / "overrides.yaml").write_text("- attention=none\n- trainer.max_epochs=2\n")
-    arguments = resumed([f"resume={directory}", "trainer.max_epochs=4"])
+    arguments = resumed_arguments([f"resume={directory}", "trainer.max_epochs=4"])
     assert arguments[:2] == ["attention=none", "trainer.max_epochs=2"]
     assert arguments[3:] == ["trainer.max_epochs=4"]
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
@@ -98,7 +98,7 @@ def test_resume_repeats_what_was_typed_in_the_same_directory(tmp_path: Path) -> 
 
 def test_resume_is_of_one_run() -> None:
     with pytest.raises(InputError, match="expected no -m beside it"):
-        resumed(["-m", "resume=here"])
+        resumed_arguments(["-m", "resume=here"])
 
 
 def test_null_is_no_choice_of_a_group() -> None:
@@ -108,12 +108,12 @@ def test_null_is_no_choice_of_a_group() -> None:
 
 
 def test_without_resume_arguments_stay() -> None:
-    assert resumed(["-m", "seed=1,2"]) == ["-m", "seed=1,2"]
+    assert resumed_arguments(["-m", "seed=1,2"]) == ["-m", "seed=1,2"]
 
 
 def test_resume_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a run directory"):
-        resumed([f"resume={tmp_path}"])
+        resumed_arguments([f"resume={tmp_path}"])
 
 
 def test_hydras_store_is_not_copied() -> None:

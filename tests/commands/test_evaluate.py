@@ -78,7 +78,7 @@ def test_gold_alignments_of_other_text(finished: Path, tmp_path: Path) -> None:
             }
         )
     assert record["aer"]["sentences"] == 2
-    with pytest.raises(InputError, match=r"data\.test\.alignment: the run's own test set has its own"):
+    with pytest.raises(InputError, match=r"data\.test\.alignment=.*: expected data\.test\.source, too"):
         evaluate(config(finished, f"data.test.alignment='{gold}'"))
 
 
@@ -114,7 +114,7 @@ def test_another_search(finished: Path, tmp_path: Path) -> None:
 
 
 def test_half_a_pair_of_files_is_refused(finished: Path) -> None:
-    with pytest.raises(InputError, match=r"data\.test\.target: not given"):
+    with pytest.raises(InputError, match=r"data\.test\.target=null: expected both"):
         evaluate(config(finished, "data.test.source=a.txt"))
 
 

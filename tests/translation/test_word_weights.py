@@ -85,7 +85,7 @@ def test_pieces_look_for_their_words() -> None:
 
 def test_texts_of_another_batch_are_refused() -> None:
     model, source, target = parts("words")
-    with pytest.raises(ValueError, match="texts: 1 of them, expected 2"):
+    with pytest.raises(ValueError, match=r"len\(texts\)=1: expected 2"):
         WordWeights(model, source, target)(batch_of(ROWS[:2], source, target), ROWS[:1])
 
 

@@ -1,4 +1,4 @@
-"""Align the words of texts that are translations of each other: as many lines of links as there are pairs."""
+"""Aligns the words of a text and its translation, and writes a line of links for each pair of lines."""
 
 from __future__ import annotations
 
@@ -28,15 +28,19 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 _BATCHES = 16
-"""So many batches of pairs are sorted by length together: less padding, and the same links"""
+"""How many batches of pairs are sorted by length together. More batches mean less padding, and the same links."""
 
 
 class Pair(NamedTuple):
-    """A pair of lines, and where the models look when they write one of them from the other.
+    """A pair of lines with the attention weights of one or two models.
 
-    source, target: the raw text.
-    forward: (target words + 1, source words + 1), end marks last; None where a side has no words.
-    backward: of the reverse run, (source words + 1, target words + 1); None without one.
+    Attributes:
+        source: a line of the source file.
+        target: the same line of the target file.
+        forward: the weights of the run, (target words + 1, source words + 1), end marks last; None if a line has no
+            words.
+        backward: the weights of the reverse run, (source words + 1, target words + 1), end marks last; None if a line
+            has no words, or if there is no reverse run.
     """
 
     source: str
@@ -46,35 +50,51 @@ class Pair(NamedTuple):
 
     @property
     def words_differ(self) -> bool:
-        """Whether the two runs count words differently."""
+        """Whether the two runs split the lines into different numbers of words."""
         return (
             self.forward is not None and self.backward is not None and self.forward.shape != self.backward.shape[::-1]
         )
 
     def links(self, shift: int) -> list[Link]:
-        """The run's own (source word, target word)."""
+        """The links of the run, (source word, target word), in rising order.
+
+        Args:
+            shift: which weights belong to a target word, see ``shifted_links``.
+        """
         return [] if self.forward is None else sorted(shifted_links(self.forward, shift))
 
     def reverse_links(self, shift: int) -> list[Link]:
-        """Those of the reverse run, turned round: (source word, target word)."""
+        """The links of the reverse run, also as (source word, target word) in rising order.
+
+        Args:
+            shift: as in ``links``.
+        """
         return [] if self.backward is None else sorted((i, j) for j, i in shifted_links(self.backward, shift))
 
 
 def align(config: DictConfig) -> None:
-    """Write links between the words of ``config.source`` and ``config.target``, a line a pair, as Pharaoh has it.
+    """Writes the links between the words of ``config.source`` and ``config.target`` in Pharaoh format.
 
-    ``i-j`` are words of the raw lines, source and target, from 0, in rising order; a pair without words on one side has
-    an empty line. With ``gold``, the error rates of each run at both shifts and of the links that were written are
-    printed where the links are not.
+    Each pair of lines has a line of links ``i-j`` in rising order: source word i and target word j of the raw lines,
+    counted from 0. A pair in which a line has no words has an empty line.
+
+    If ``config.gold`` is given, a table of error rates is printed: of each run at both shifts, and of the links that
+    were written. It goes to standard output if the links go to a file, else to standard error.
+
+    Args:
+        config: as ``conf/align.yaml`` composes it.
+
+    Raises:
+        InputError: if a setting or a file is wrong.
     """
     _check(config)
-    gold = None if config.gold is None else _gold(config)
-    # both files to their end, before anything is written: no mistake comes to light in line 700,000
+    gold = None if config.gold is None else _read_gold(config)
+    # read both files to their end first, so that a mistake in line 700,000 is found before anything is written
     deque(read_pairs(config.source, config.target), maxlen=0)
     forward = _load("run", config.run)
     backward = None if config.reverse is None else _load("reverse", config.reverse)
 
-    def written(pair: Pair) -> list[Link]:
+    def links_to_write(pair: Pair) -> list[Link]:
         links = pair.links(config.shift)
         if backward is None:
             return links
@@ -86,12 +106,12 @@ def align(config: DictConfig) -> None:
     if backward is not None:
         for shift in SHIFTS:
             systems["reverse", str(shift)] = partial(Pair.reverse_links, shift=shift)
-        systems[config.symmetrisation, str(config.shift)] = written
+        systems[config.symmetrisation, str(config.shift)] = links_to_write
     counts = dict.fromkeys(systems, LinkCounts())
     scored = 0
-    with _opened(config.out) as write:
+    with _open_output(config.out) as write:
         for number, pair in enumerate(pairs_of(config.source, config.target, forward, backward, config.batch_size)):
-            write(" ".join(f"{i}-{j}" for i, j in written(pair)) + "\n")
+            write(" ".join(f"{i}-{j}" for i, j in links_to_write(pair)) + "\n")
             if gold is None or pair.forward is None:
                 continue
             right = gold_of(gold[number], pair.forward.shape)
@@ -106,20 +126,28 @@ def align(config: DictConfig) -> None:
 def pairs_of(
     source: Path | str, target: Path | str, forward: Translator, backward: Translator | None, batch_size: int
 ) -> Iterator[Pair]:
-    """The pairs of two aligned files, in their order, with what the models look at. The batch size changes nothing.
+    """The pairs of two aligned files, in their order, with the attention weights of the models.
 
-    Errors: as ``read_pairs``; InputError, with the line's number, where two runs do not speak of the same words, as
-    they may in a script without spaces.
+    Args:
+        source: the source file.
+        target: the target file, with as many lines.
+        forward: translates from source to target.
+        backward: translates from target to source.
+        batch_size: how many pairs are computed together. It changes no number.
+
+    Raises:
+        InputError: as ``read_pairs``; and, with the line's number, if the two runs split a line into different numbers
+            of words, which may happen in a script without spaces.
     """
     number = 0
     for block in read_pairs(source, target):
         for start in range(0, block.num_rows, _BATCHES * batch_size):
             sources, targets = (side.to_pylist() for side in block.slice(start, _BATCHES * batch_size).columns)
-            there = forward.looks(sources, targets, batch_size)
-            back: list[NDArray[np.float64] | None] = [None] * len(there)
+            forward_weights = forward.attention_weights(sources, targets, batch_size)
+            backward_weights: list[NDArray[np.float64] | None] = [None] * len(forward_weights)
             if backward is not None:
-                back = backward.looks(targets, sources, batch_size)
-            for pair in map(Pair, sources, targets, there, back):
+                backward_weights = backward.attention_weights(targets, sources, batch_size)
+            for pair in map(Pair, sources, targets, forward_weights, backward_weights):
                 number += 1
                 if pair.words_differ:
                     raise InputError(
@@ -130,7 +158,11 @@ def pairs_of(
 
 
 def _check(config: DictConfig) -> None:
-    """Refuse settings before anything is read."""
+    """Checks the settings before anything is read.
+
+    Raises:
+        InputError: if a setting has a value that is not allowed.
+    """
     allowed = {"shift": SHIFTS, "symmetrisation": SYMMETRISATIONS, "alignment_base": BASES}
     for key, values in allowed.items():
         if config[key] not in values:
@@ -141,8 +173,8 @@ def _check(config: DictConfig) -> None:
         raise InputError(f"out={config.out}: is there already; expected a new file")
 
 
-def _gold(config: DictConfig) -> Dataset:
-    """The pairs with their gold links, in memory: people align some hundreds."""
+def _read_gold(config: DictConfig) -> Dataset:
+    """The pairs with their gold links, all in memory, because hand-aligned files have only some hundreds."""
     from datasets import Dataset
 
     pairs = Dataset(pa.Table.from_batches(read_pairs(config.source, config.target)))
@@ -150,6 +182,11 @@ def _gold(config: DictConfig) -> Dataset:
 
 
 def _load(key: str, path: str) -> Translator:
+    """The run at ``path``, which the config names under ``key``.
+
+    Raises:
+        InputError: if there is no trained run, or if its model does not look back.
+    """
     try:
         translator = Translator.load(path)
     except InputError as error:
@@ -160,8 +197,8 @@ def _load(key: str, path: str) -> Translator:
 
 
 @contextmanager
-def _opened(path: str | None) -> Iterator[Callable[[str], Any]]:
-    """What writes text: to standard output, or to a new file, which is there when it is whole."""
+def _open_output(path: str | None) -> Iterator[Callable[[str], Any]]:
+    """A function that writes text to standard output or to a new file. The file appears when it is complete."""
     if path is None:
         yield sys.stdout.write
         sys.stdout.flush()
@@ -171,6 +208,7 @@ def _opened(path: str | None) -> Iterator[Callable[[str], Any]]:
 
 
 def _print_scores(counts: dict[tuple[str, str], LinkCounts], sentences: int, stream: Any) -> None:
+    """Prints the error rates of each system of links, and how many pairs have gold links."""
     from rich.console import Console
     from rich.table import Table
 

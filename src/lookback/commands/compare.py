@@ -1,4 +1,4 @@
-"""One report over any runs, and over what any systems wrote for one test set."""
+"""Makes one report of several runs, or of the translations of one test set by any systems."""
 
 from pathlib import Path
 
@@ -11,7 +11,14 @@ from lookback.runs import read_runs
 
 
 def compare_runs(config: DictConfig) -> None:
-    """Compare ``config.runs`` and ``config.systems`` in ``config.out``."""
+    """Compares ``config.runs`` and ``config.systems``, and writes the report to ``config.out``.
+
+    Args:
+        config: as ``conf/compare.yaml`` composes it.
+
+    Raises:
+        InputError: if a setting is wrong, or a file is missing.
+    """
     entries = [config.runs] if isinstance(config.runs, str) else list(config.runs)
     out = Path(config.out or comparison_directory(entries))
     runs = read_runs(entries)
@@ -30,7 +37,11 @@ def compare_runs(config: DictConfig) -> None:
 
 
 def _files(config: DictConfig, key: str) -> dict[str, str]:
-    """Files by the names of systems. Raises InputError for anything else."""
+    """The files under ``config[key]``, by the names of systems.
+
+    Raises:
+        InputError: if it is something else.
+    """
     found = OmegaConf.to_container(config[key]) if OmegaConf.is_config(config[key]) else config[key] or {}
     if not isinstance(found, dict) or not all(isinstance(path, str) for path in found.values()):
         raise InputError(f"{key}={config[key]}: expected a name and a file for each, such as {key}='{{mine: mine.fr}}'")

@@ -1,4 +1,4 @@
-"""Score a trained run on its own test set again, or on other text."""
+"""Scores a trained run on its own test set again, or on other text."""
 
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,17 @@ from lookback.translation.translator import Translator
 
 
 def evaluate(config: DictConfig) -> Results:
-    """Test ``config.run``; what results.json holds. It has a directory of its own: the run's test/ stays as it is."""
+    """Tests ``config.run`` and writes the results to a new directory. The run's own ``test/`` stays as it is.
+
+    Args:
+        config: as ``conf/evaluate.yaml`` composes it.
+
+    Returns:
+        What results.json holds.
+
+    Raises:
+        InputError: if a setting is wrong, or if the directory holds results already.
+    """
     quiet()
     trained = Translator.load(config.run, device="cpu", unknown_words=config.unknown_words)
     if config.unknown_words is not None:
@@ -25,12 +35,12 @@ def evaluate(config: DictConfig) -> Results:
     files = config.data.test
     if (files.source is None) != (files.target is None):
         missing = "source" if files.source is None else "target"
-        expected = "expected both data.test.source and data.test.target, or neither"
-        raise InputError(f"data.test.{missing}: not given; {expected}")
+        raise InputError(f"data.test.{missing}=null: expected both data.test.source and data.test.target, or neither")
     if files.source is None:
         for key in ("bleu_tokenize", "test.alignment"):
-            if OmegaConf.select(config.data, key) is not None:
-                raise InputError(f"data.{key}: the run's own test set has its own; expected it beside data.test.source")
+            value = OmegaConf.select(config.data, key)
+            if value is not None:
+                raise InputError(f"data.{key}={value}: expected data.test.source, too; the run's test set has its own")
         corpus, name = build(trained.config.data), trained.config.names.data
     else:
         nothing = {"source": None, "target": None}
@@ -51,14 +61,14 @@ def evaluate(config: DictConfig) -> Results:
     )
     if config.search is not None:
         module.search = build(config.search)
-    own = trained.run.test / "results.json"
+    own_results = trained.run.test / "results.json"
     unknown: dict[str, Any] = {
         "arm": None,
         "convergence": None,
         "cost": dict.fromkeys(COST),
         "training_data": dict.fromkeys(TRAINING_DATA),
     }
-    trained_on = read_results(own) if own.is_file() else unknown
+    trained_on = read_results(own_results) if own_results.is_file() else unknown
     now = f"{datetime.now():%Y-%m-%d_%H-%M-%S.%f}"
     directory = Path(config.out) if config.out else trained.run.path / "evaluations" / now
     if (directory / "results.json").exists():

@@ -1,4 +1,4 @@
-"""How commands start, and how they fail: one clear line for what the user can mend, a traceback for what we must."""
+"""How commands start and how they fail: one line if the user can correct it, a traceback if the program is wrong."""
 
 import copyreg
 import os
@@ -19,8 +19,8 @@ from omegaconf import DictConfig
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
 
-# Hydra copies all that it knows, deeply, at each of the hundred questions that --help asks: half of its time. Its store
-# of configurations is one object in a process, and a copy of it is itself.
+# For --help, Hydra makes about a hundred deep copies of its store of configs, which takes half of the time. The store
+# is a singleton, so a copy of it can be the store itself.
 copyreg.pickle(ConfigStore, lambda store: (ConfigStore.instance, ()))
 
 
@@ -36,23 +36,27 @@ COMMANDS = {
     "compare": ("lookback.commands.compare", "compare_runs", "One report over runs: compare runs='[DIR, DIR]'"),
     "dashboard": ("lookback.commands.dashboard", "dashboard", "The W&B project's workspace: dashboard project=NAME"),
 }
-"""By name: the module and the function that take the command's config, and what it does"""
+"""By the name of a command: its module, the function that takes its config, and what it does."""
 
 _PACKAGE = Path(__file__).parents[1]
 
 
 def launch(name: str) -> None:
-    """Run a command with what was typed behind it, as ``plain_errors`` says. What it prints is UTF-8 on any machine."""
-    # Hydra then raises instead of printing its own version of an error
+    """Runs a command with the arguments of ``sys.argv``. It prints UTF-8 on any machine.
+
+    Args:
+        name: a key of ``COMMANDS``.
+    """
+    # with this, Hydra raises errors instead of printing its own version of them
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
-    Plugins.instance().register(OwnConfigs)
+    Plugins.instance().register(LocalConfigs)
     with plain_errors():
         directory = resumed_directory(sys.argv[1:]) if name == "train" else None
-        sys.argv[1:] = resumed(sys.argv[1:]) if name == "train" else sys.argv[1:]
-        with unchanged_if_refused(directory):
+        sys.argv[1:] = resumed_arguments(sys.argv[1:]) if name == "train" else sys.argv[1:]
+        with restored_if_refused(directory):
             hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(_task(name))()
 
 
@@ -60,22 +64,22 @@ def _task(name: str) -> Callable[[DictConfig], None]:
     module, function, _ = COMMANDS[name]
 
     def task(config: DictConfig) -> None:
-        # imported here: `--help` needs neither torch nor anything else of it
+        # imported here, because ``--help`` does not need torch or anything else of the module
         with plain_errors():
             getattr(import_module(module), function)(config)
 
-    task.__module__ = f"lookback.commands.{name}"  # after which Hydra names the job, and its log
+    task.__module__ = f"lookback.commands.{name}"  # Hydra names the job and its log after it
     return task
 
 
 def config_directory() -> Path:
-    """The config groups: inside an installed package, at the top of a working copy."""
+    """The folder of the configs: inside an installed package, or at the top of a working copy."""
     installed = _PACKAGE / "conf"
     return installed if installed.is_dir() else _PACKAGE.parents[1] / "conf"
 
 
-class OwnConfigs(SearchPathPlugin):
-    """Finds a config in the folder ``conf`` of where a command is typed before one of the package."""
+class LocalConfigs(SearchPathPlugin):
+    """Makes Hydra search the folder ``conf`` of the current directory before the configs of the package."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         own = Path.cwd() / "conf"
@@ -85,16 +89,17 @@ class OwnConfigs(SearchPathPlugin):
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Bad input inside ends the program with one line, ``error: …``, and exit status 2; a fault of ours raises.
+    """Ends the program with one line ``error: …`` and exit status 2 if bad input is found inside.
 
-    Commands use it inside Hydra's main too: Hydra would print lines of its own before an error gets through to us.
+    Ctrl+C and a closed pipe also end it without a traceback. Other errors are raised as they are. It is also used
+    inside Hydra's main function, because Hydra would print lines of its own before it passes an error on.
     """
     try:
         yield
     except KeyboardInterrupt:
         sys.exit("interrupted")
     except BrokenPipeError:
-        # whoever reads has had enough (`| head -1`); Python would complain as it flushes at the end
+        # the reader has closed the pipe, as ``| head -1`` does; without this, Python complains when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
@@ -106,8 +111,14 @@ def plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def unchanged_if_refused(directory: Path | None) -> Iterator[None]:
-    """Hydra writes what was typed into a resumed run before anyone can look at it: bad input is taken out again."""
+def restored_if_refused(directory: Path | None) -> Iterator[None]:
+    """Restores the configs in ``directory``/.hydra if the command ends with bad input.
+
+    When a run is resumed, Hydra writes the arguments there before they can be checked.
+
+    Args:
+        directory: the run that is resumed, if there is one.
+    """
     folder = directory / ".hydra" if directory is not None else None
     before = {path: path.read_bytes() for path in folder.glob("*.yaml")} if folder is not None else {}
     try:
@@ -120,18 +131,28 @@ def unchanged_if_refused(directory: Path | None) -> Iterator[None]:
 
 
 def resumed_directory(arguments: list[str]) -> Path | None:
-    """What the last ``resume=DIR`` names."""
+    """The directory of the last ``resume=DIR``; None if there is none."""
     resumes = [argument for argument in arguments if argument.startswith("resume=")]
     return Path(resumes[-1].removeprefix("resume=")) if resumes else None
 
 
-def resumed(arguments: list[str]) -> list[str]:
-    """``resume=DIR`` means: what DIR was started with, in DIR again. What is typed beside it comes last."""
+def resumed_arguments(arguments: list[str]) -> list[str]:
+    """Replaces ``resume=DIR`` by the arguments that the run in DIR was started with, and by DIR as the run directory.
+
+    Args:
+        arguments: as typed.
+
+    Returns:
+        The arguments for Hydra: those of the run first, then the others that were typed, so that these count.
+
+    Raises:
+        InputError: if DIR is not a run directory, or if the command is a sweep.
+    """
     directory = resumed_directory(arguments)
     if directory is None:
         return arguments
     if {"-m", "--multirun"} & set(arguments):
-        raise InputError("resume: goes on with one run; expected no -m beside it")
+        raise InputError(f"resume={directory}: expected no -m beside it, because one run is resumed")
     saved = directory / ".hydra" / "overrides.yaml"
     if not saved.is_file():
         raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory")

@@ -1,11 +1,11 @@
-"""The program `lookback`: `lookback train attention=bahdanau`, the same commands as the scripts of a working copy."""
+"""The program ``lookback``, such as ``lookback train attention=bahdanau``, which has all commands."""
 
 import os
 import sys
 
 
 def main() -> None:
-    """Run the command that is typed first, with the rest as its own."""
+    """Runs the command that is the first argument, with the other arguments."""
     from lookback import __version__
     from lookback.commands.launch import COMMANDS, launch
     from lookback.common.suggestions import one_of
@@ -18,7 +18,7 @@ def main() -> None:
         print(__version__)
     elif name in COMMANDS:
         sys.argv = [f"lookback {name}", *sys.argv[2:]]
-        sys.path.append(os.getcwd())  # a class of the user's own, which a config of theirs names, lies there
+        sys.path.append(os.getcwd())  # for classes of the user that their own configs name
         launch(name)
     else:
         print(f"error: lookback {name}: no such command; expected {one_of(COMMANDS, name)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The end of a sweep: what its runs have to say, side by side."""
+"""The report at the end of a sweep, which compares its runs."""
 
 import traceback
 from pathlib import Path
@@ -9,14 +9,14 @@ from omegaconf import DictConfig
 
 
 class SweepReport(Callback):
-    """Hydra callback: compares the runs of a multirun in its own directory, also where some jobs failed.
+    """A Hydra callback that compares the runs of a multirun in its directory, even if some of its jobs failed.
 
-    The process then ends with exit status 1 if a run did not finish. Hydra calls `on_multirun_end` only where no job
-    raised, so a failed job must record itself in status.json and return.
+    The process then ends with exit status 1 if a run did not finish. Hydra calls ``on_multirun_end`` only if no job
+    raised an error, so a failed job must record its failure in status.json and return.
     """
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # Hydra's signature
-        from lookback.common.errors import InputError  # the report's libraries load here: `--help` needs none of them
+        from lookback.common.errors import InputError  # imported here, because ``--help`` needs no report
         from lookback.report import compare
         from lookback.runs import read_runs
 
@@ -26,7 +26,7 @@ class SweepReport(Callback):
             compare(runs, directory)
         except InputError as error:
             raise SystemExit(f"error: {error}") from None
-        except Exception:  # Hydra would turn it into a warning, and the sweep into a success
+        except Exception:  # Hydra would only warn, and the sweep would count as a success
             traceback.print_exc()
             raise SystemExit(1) from None
         if any(run.status != "finished" for run in runs):

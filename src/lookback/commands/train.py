@@ -1,4 +1,4 @@
-"""A training as a Hydra job: alone it raises what goes wrong; in a sweep it records it, and the other jobs go on."""
+"""A training as a Hydra job."""
 
 import logging
 
@@ -13,7 +13,13 @@ log = logging.getLogger(__name__)
 
 
 def run_job(config: DictConfig) -> None:
-    """Train in Hydra's run directory. The reason of a failure is in its status.json, and in a sweep's table."""
+    """Trains in Hydra's run directory. status.json holds the reason of a failure.
+
+    A single job raises its error. A job of a sweep logs it, and the other jobs go on.
+
+    Args:
+        config: as ``conf/train.yaml`` composes it.
+    """
     hydra = HydraConfig.get()
     if hydra.mode != RunMode.MULTIRUN:
         train(config, hydra.runtime.output_dir)

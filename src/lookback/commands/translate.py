@@ -1,4 +1,4 @@
-"""Translate a stream of lines: as many lines out as in, in their order, as soon as they can be had."""
+"""Translates a stream of lines, in their order, each as soon as possible."""
 
 import queue
 import sys
@@ -19,11 +19,18 @@ SEPARATOR = " ||| "
 
 
 def translate(config: DictConfig) -> None:
-    """Translate ``config.input`` (standard input where it is null) to standard output.
+    """Translates ``config.input``, or standard input if it is null, to standard output.
 
-    A line is a translation. ``scores`` and ``alignments`` follow it after `` ||| ``: ``source-target`` as in Pharaoh,
-    0-based, words of the line as it was read and of the translation as it is written. Where a search gives several for
-    a line, the number of the input line (0-based) comes first, as in Moses' n-best lists.
+    Each line of the output is a translation. With ``scores`` and ``alignments`` these follow it, separated by
+    `` ||| ``. An alignment has the links ``source-target`` in Pharaoh format, 0-based: words of the line as it was read
+    and of the translation as it is written. If the search returns several translations of a line, each begins with the
+    0-based number of the input line, as in n-best lists of Moses.
+
+    Args:
+        config: as ``conf/translate.yaml`` composes it.
+
+    Raises:
+        InputError: if a setting or the input is wrong.
     """
     with config_errors():
         check_switches({"scores": config.scores, "alignments": config.alignments, "warnings": config.warnings})
@@ -41,7 +48,7 @@ def translate(config: DictConfig) -> None:
     for batch in as_available(lines, config.batch_size):
         for line, hypotheses in zip(batch, translator.search(batch, search), strict=True):
             for hypothesis in hypotheses:
-                # a tokenizer with bytes can write line breaks, too: a line stays a line
+                # a tokenizer with bytes can write line breaks, but a translation must stay one line
                 fields = [writer.text(line, hypothesis).replace("\r", " ").replace("\n", " ")]
                 if search.n_best > 1:
                     fields.insert(0, str(number))
@@ -51,23 +58,32 @@ def translate(config: DictConfig) -> None:
                     fields.append(" ".join(f"{i}-{j}" for i, j in writer.links(line, hypothesis)))
                 sys.stdout.write(SEPARATOR.join(fields) + "\n")
             if unknown is not None:
-                unknown.look_at(line, number)
+                unknown.count(line, number)
             number += 1
         sys.stdout.flush()
     if unknown is not None:
-        unknown.sum_up()
+        unknown.warn_of_total()
 
 
 class UnknownWords:
-    """Says on standard error when a line has words that the model has never seen: the first time, and how often."""
+    """Warns on standard error of words that the model does not know: at the first such line, and of all at the end.
+
+    Args:
+        translator: the model.
+    """
 
     def __init__(self, translator: Translator) -> None:
         self._tokenizer = translator.source_tokenizer
         self._lines = 0
         self._words = 0
 
-    def look_at(self, line: str, number: int) -> None:
-        """Look at line ``number``, from 0."""
+    def count(self, line: str, number: int) -> None:
+        """Counts the unknown words of a line, and warns if it is the first line that has some.
+
+        Args:
+            line: the text.
+            number: of the line, from 0.
+        """
         unknown = self._tokenizer.unknown_words(line)
         if not unknown:
             return
@@ -82,15 +98,19 @@ class UnknownWords:
         self._lines += 1
         self._words += len(unknown)
 
-    def sum_up(self) -> None:
-        """Say how many there were, where there was more than the first line."""
+    def warn_of_total(self) -> None:
+        """Prints how many there were, if more than one line had some."""
         if self._lines > 1:
             print(f"warning: {self._words:,} unknown words in {self._lines:,} lines", file=sys.stderr, flush=True)
 
 
 def read_stream() -> Iterator[str]:
-    """Lines of standard input, without their ends. Raises InputError with the line's number for invalid UTF-8."""
-    # not sys.stdin: Python cannot end while a thread waits for a line in it
+    """The lines of standard input, without their ends.
+
+    Raises:
+        InputError: with the line's number, if a line is not UTF-8.
+    """
+    # not sys.stdin, because Python cannot exit while a thread waits for a line of it
     with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
         for number, line in enumerate(stream, start=1):
             try:
@@ -100,7 +120,15 @@ def read_stream() -> Iterator[str]:
 
 
 def as_available(lines: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Batches of up to ``size`` lines: those that are there already, so that nobody waits for a batch to fill."""
+    """Batches of the lines that are already there, so that nobody waits for a batch to fill.
+
+    Args:
+        lines: read in a thread.
+        size: the most lines of a batch.
+
+    Raises:
+        InputError: if ``size`` is not a whole number of 1 or more.
+    """
     if not isinstance(size, int) or size < 1:
         raise InputError(f"batch_size={size}: expected a whole number, 1 or more")
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=4 * size)

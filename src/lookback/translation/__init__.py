@@ -1,4 +1,4 @@
-"""A trained run in use: it translates, aligns and scores."""
+"""Translates, aligns and scores text with a trained run."""
 
 from lookback.translation.translator import Translation, Translator
 

@@ -1,4 +1,4 @@
-"""A trained run in use: it translates, aligns and scores."""
+"""The Python interface of a trained run: it translates, aligns and scores text."""
 
 from __future__ import annotations
 
@@ -30,36 +30,37 @@ if TYPE_CHECKING:
     import altair
 
 _NETWORK = "model."
-"""Before the names of the network's weights in a checkpoint; Lightning's module has others"""
+"""The prefix of the network's weights in a checkpoint, which also has other values of the Lightning module."""
 _BATCH = 64
-"""Sentences at a time; changes no number"""
+"""Sentences that are computed together. It changes no number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A sentence, and what the model wrote for it."""
+    """A sentence and its translation by a model."""
 
     source: str
     text: str
     score: float
-    """Log-probability over length, by which translations of a sentence are ranked"""
+    """The log-probability over the length, by which translations of a sentence are ranked."""
     log_probability: float
-    """Of all tokens and the end mark, in nats"""
+    """Of all tokens and the end mark, in nats."""
     truncated: bool
-    """The length limit cut it off before its end mark"""
+    """Whether the length limit cut it off before its end mark."""
     source_tokens: list[str]
-    """As the model reads the source, its end mark last"""
+    """The source as the model reads it, its end mark last."""
     target_tokens: list[str]
-    """As the model wrote the text, its end mark last unless `truncated`"""
+    """The text as the model wrote it, its end mark last unless ``truncated``."""
     weights: NDArray[np.float64] = field(repr=False)
-    """(target tokens, source tokens): where the model looked for each token"""
+    """(target tokens, source tokens): the attention weights of each target token."""
     links: list[Link] = field(repr=False)
-    """(word of the source, word of the text): for each word of the text the source word that it looks at most"""
+    """(source word, target word) for each word of the text: the source word with the largest attention weight."""
 
     def plot(self) -> altair.LayerChart:
-        """The heat map of `weights`: a notebook shows it, `save("alignment.svg")` writes it.
+        """The heat map of ``weights``. A notebook shows it, and ``save("alignment.svg")`` writes it.
 
-        Raises ValueError for a text without words.
+        Raises:
+            ValueError: if the source has no words.
         """
         if not self.target_tokens:
             raise ValueError(f"{self.source!r}: no words, and so no weights to draw")
@@ -69,9 +70,17 @@ class Translation:
 
 
 class Translator:
-    """What a run directory holds of a model: everything that translates, on one device.
+    """A trained model with its tokenizers, on one device. ``Translator.load`` makes one from a run directory.
 
-    Made by ``Translator.load``. Errors of its methods: ValueError names the argument.
+    Its methods raise ``ValueError``, with the argument's name, if they are not given lists of texts.
+
+    Args:
+        run: the run directory.
+        config: of the training.
+        source_tokenizer: of the source language.
+        target_tokenizer: of the target language.
+        model: in evaluation mode.
+        unknown_words: what is written for unknown words, see ``read_dictionary``.
     """
 
     def __init__(
@@ -97,11 +106,15 @@ class Translator:
     def load(
         cls, path: Path | str, device: torch.device | str | None = None, unknown_words: str | None = None
     ) -> Translator:
-        """The best checkpoint of the run directory ``path``.
+        """Loads the best checkpoint of a run directory.
 
-        device: None: a GPU where there is one.
-        unknown_words: what is done with them, in place of the run's own (see `dictionary`).
-        Errors: InputError where there is no trained run.
+        Args:
+            path: the run directory.
+            device: None: a GPU if there is one.
+            unknown_words: what is written for unknown words, see ``read_dictionary``. None: as the run does.
+
+        Raises:
+            InputError: if there is no trained run.
         """
         run = RunDirectory.existing(path)
         checkpoint = run.checkpoint()
@@ -112,7 +125,7 @@ class Translator:
             if name.startswith(_NETWORK)
         }
         source = Tokenizer.load(run.tokenizers / "source.json")
-        # a joint tokenizer is one object: that is how the network knows to have one embedding
+        # a joint tokenizer is one object, and its network has one embedding
         tables = [weights[f"{part}.embedding.weight"].data_ptr() for part in ("encoder", "decoder")]
         is_joint = tables[0] == tables[1]
         target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
@@ -123,11 +136,12 @@ class Translator:
 
     @property
     def looks_back(self) -> bool:
-        """False where the model looks at the source as a whole: its weights are even, and say nothing."""
+        """Whether the model has attention. Without it, all weights are equal and have no meaning."""
         return self.model.looks_back
 
     @property
     def device(self) -> torch.device:
+        """The device of the model."""
         return next(self.model.parameters()).device
 
     def translate(self, texts: Sequence[str], beam_size: int = 5) -> list[Translation]:
@@ -135,7 +149,7 @@ class Translator:
         return [best for best, *_ in self.n_best(texts, beam_size)]
 
     def n_best(self, texts: Sequence[str], beam_size: int = 5, n_best: int = 1) -> list[list[Translation]]:
-        """The ``n_best`` best translations of each text, best first; fewer where the search finds no more."""
+        """The ``n_best`` best translations of each text, best first, or fewer if the search finds fewer."""
         texts, found = _texts("texts", texts), []
         search = BeamSearch(beam_size=beam_size, n_best=n_best)
         for start in range(0, len(texts), _BATCH):
@@ -148,7 +162,7 @@ class Translator:
         """The hypotheses of each line, best first. A line without words gets the empty translation."""
         nothing = Hypothesis([], 0.0, 0.0, torch.zeros(0, 1), truncated=False)
         found = [[nothing] for _ in lines]
-        # like lengths together: no hypothesis changes, only the padding
+        # sorted by length, so that there is less padding; no hypothesis changes
         with_words = sorted((i for i, line in enumerate(lines) if line.split()), key=lambda i: len(lines[i].split()))
         if with_words:
             batch = encode_sources([lines[i] for i in with_words], self.source_tokenizer).to(self.device)
@@ -159,22 +173,34 @@ class Translator:
         return found
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[list[Link]]:
-        """(word of the source, word of the target) of each pair: for each target word the source word it looks at most.
+        """The links of each pair: for each target word the source word with the largest attention weight.
 
-        A pair without words on one side has no links. Errors: InputError where the model does not look back.
+        Returns:
+            For each pair a list of (source word, target word), empty if a side has no words.
+
+        Raises:
+            InputError: if the model does not look back.
         """
         if not self.looks_back:
             raise InputError(f"{self.run.path}: {self.why_no_alignment}")
         return [
-            [] if weights is None else sorted(shifted_links(weights, 0)) for weights in self.looks(sources, targets)
+            [] if weights is None else sorted(shifted_links(weights, 0))
+            for weights in self.attention_weights(sources, targets)
         ]
 
-    def looks(
+    def attention_weights(
         self, sources: Sequence[str], targets: Sequence[str], batch_size: int = _BATCH
     ) -> list[NDArray[np.float64] | None]:
-        """(target words + 1, source words + 1) of each pair: where the model looks when it is made to write the target.
+        """The attention weights of each pair, when the model is forced to write the target.
 
-        Words are those of the raw text, the end mark is the last row and column. None where a side has no words.
+        Args:
+            sources: the raw texts.
+            targets: a translation of each.
+            batch_size: how many pairs are computed together. It changes no number.
+
+        Returns:
+            For each pair an array (target words + 1, source words + 1) in words of the raw text, end marks last; None
+            if a side has no words.
         """
         rows = _pairs(sources, targets)
         found: list[NDArray[np.float64] | None] = [None] * len(rows)
@@ -185,9 +211,10 @@ class Translator:
         return found
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float | None]:
-        """The log-probability of each target over its length, as `Translation.score` is one: higher is likelier.
+        """The score of each target as a translation of its source, see ``Translation.score``. Higher is likelier.
 
-        None where a side has no words.
+        Returns:
+            A score for each pair; None if a side has no words.
         """
         rows = _pairs(sources, targets)
         found: list[float | None] = [None] * len(rows)
@@ -199,14 +226,14 @@ class Translator:
 
     @property
     def why_no_alignment(self) -> str:
-        """Why a model that does not look back has no alignment, for a message."""
+        """The part of an error message that says why this model has no alignment."""
         return (
             f"was trained with attention={self.config.names.attention}, which looks at the source as a whole "
             "and has no alignment"
         )
 
     def _batches(self, rows: Sequence[dict[str, str]], batch_size: int) -> Iterator[Batch]:
-        """The pairs that have words on both sides, like lengths together, on the model's device."""
+        """Batches of the pairs that have words on both sides, sorted by length, on the model's device."""
         with_words = [i for i, row in enumerate(rows) if row["source"].split() and row["target"].split()]
         if not with_words:
             return
@@ -239,14 +266,14 @@ class Translator:
 def _device(device: torch.device | str | None) -> torch.device:
     if device is not None:
         return torch.device(device)
-    # a build for a GPU that this machine lacks names it as well
+    # check_available: torch built for a GPU names it even if this machine has none
     return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
 def _pairs(sources: Sequence[str], targets: Sequence[str]) -> list[dict[str, str]]:
     sources, targets = _texts("sources", sources), _texts("targets", targets)
     if len(sources) != len(targets):
-        raise ValueError(f"targets: {len(targets)} of them, expected {len(sources)}, one for each source")
+        raise ValueError(f"len(targets)={len(targets)}: expected {len(sources)}, one for each source")
     return [{"source": source, "target": target} for source, target in zip(sources, targets, strict=True)]
 
 

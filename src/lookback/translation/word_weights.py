@@ -1,4 +1,4 @@
-"""Where a model looks when it is made to write a given translation, in words of the raw text."""
+"""The attention weights of a given translation, in words of the raw text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,9 +13,15 @@ from lookback.nn import Network
 
 
 class WordWeights:
-    """Gives the weights of known pairs by forced decoding, merged to words, whatever the tokenizers.
+    """Computes the attention weights of given pairs by forced decoding, and merges them from tokens to words.
 
-    The words are those of ``Tokenizer.alignment_words``, and in a script that has spaces those of ``str.split()``.
+    The words are those of ``Tokenizer.alignment_words``. In a script with spaces these are the words of
+    ``str.split()``.
+
+    Args:
+        network: whose attention it is.
+        source_tokenizer: of the source language.
+        target_tokenizer: of the target language.
     """
 
     def __init__(self, network: Network, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer) -> None:
@@ -25,20 +31,23 @@ class WordWeights:
 
     @torch.inference_mode()
     def __call__(self, batch: Batch, texts: Sequence[Mapping[str, str]]) -> list[NDArray[np.float64]]:
-        """Of each pair (target words + 1, source words + 1), end marks last: row j is the look that wrote word j.
-
-        In training mode dropout acts, so that the weights are not those of a test.
+        """The weights of each pair. The network should be in evaluation mode, because dropout changes them.
 
         Args:
-            batch: the encoded pairs, on the model's device.
-            texts: the raw text of each, under ``source`` and ``target``.
+            batch: the encoded pairs, on the network's device.
+            texts: the raw text of each pair, under ``source`` and ``target``.
 
-        Errors: ValueError if the texts are not those of the batch.
+        Returns:
+            For each pair an array (target words + 1, source words + 1), end marks last. Row j has the weights with
+            which target word j was written.
+
+        Raises:
+            ValueError: if there are not as many texts as pairs.
         """
         if len(texts) != len(batch):
-            raise ValueError(f"texts: {len(texts)} of them, expected {len(batch)}, a row of the batch each")
-        _, looked = self.network.unroll(batch.inputs, self.network.encode(batch.source, batch.source_length))
-        weights = looked.cpu().double().numpy()
+            raise ValueError(f"len(texts)={len(texts)}: expected {len(batch)}, one for each row of the batch")
+        _, weights_of_tokens = self.network.unroll(batch.inputs, self.network.encode(batch.source, batch.source_length))
+        weights = weights_of_tokens.cpu().double().numpy()
         sizes = zip((batch.outputs != PAD).sum(1).tolist(), batch.source_length.tolist(), strict=True)
         merged = []
         for cells, (rows, columns), text in zip(weights, sizes, texts, strict=True):
@@ -49,6 +58,6 @@ class WordWeights:
 
 
 def _words(tokenizer: Tokenizer, text: str) -> tuple[list[int], int]:
-    """The word of each token, and how many words there are; the end mark is the last of both."""
+    """The number of each token's word, and how many words there are. The end mark is the last of both."""
     words = len(tokenizer.alignment_words(text))
     return [*tokenizer.pieces(text)[1], words], words + 1

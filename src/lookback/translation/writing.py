@@ -1,4 +1,4 @@
-"""From a hypothesis to what a reader gets: text, its unknown words replaced, and links between words."""
+"""Turns a hypothesis into text, with unknown words replaced, and into links between words."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,16 +16,19 @@ from lookback.evaluation import links, merge_to_words
 from lookback.search import Hypothesis
 
 UNKNOWN_WORDS = ("keep", "copy")
-"""What may be done with unknown words, beside looking them up in a dictionary."""
+"""The settings for unknown words that are not the path of a dictionary."""
 
 
 class Writer:
-    """Writes hypotheses as text, and where they look as links between words of the raw source and of that text.
+    """Writes hypotheses as text, and their attention as links between words of the raw source and of that text.
 
-    dictionary: an unknown word is written as the entry of the source word that it looks at most, or as that source word
-        itself where it has no entry (Luong et al. 2015b, "Addressing the Rare Word Problem"). Source words are those of
-        the raw text, for the model may not know them either. None: unknown words stay ``<unk>``, as they have to where
-        an attention does not look back.
+    Args:
+        source_tokenizer: of the source language.
+        target_tokenizer: of the target language.
+        dictionary: replaces unknown words (Luong et al. 2015b, "Addressing the Rare Word Problem"). An unknown word is
+            written as the entry of the source word with the largest attention weight, or as that source word itself if
+            it has no entry. Source words are those of the raw text, because the model may not know them either. None:
+            unknown words stay ``<unk>``. It must be None if the model does not look back.
     """
 
     def __init__(
@@ -36,33 +39,34 @@ class Writer:
         self.dictionary = dictionary
 
     def text(self, source: str, hypothesis: Hypothesis) -> str:
-        """The translation of ``source`` that ``hypothesis`` is."""
+        """The text of ``hypothesis``, a translation of ``source``."""
         text = self.target_tokenizer.decode(hypothesis.tokens)
         if self.dictionary is None or UNK not in hypothesis.tokens:
             return text
-        # from the last to the first, so that places in the text stay what they are; text may spell `<unk>` out as well
+        # from the last to the first, so that the places before it do not move. The place is looked up, because the text
+        # may also have a word that is spelt ``<unk>``
         unknown = [i for i, token in enumerate(hypothesis.tokens) if token == UNK]
-        for i, word in reversed(list(zip(unknown, self._unknown(source, hypothesis), strict=True))):
+        for i, word in reversed(list(zip(unknown, self._replacements(source, hypothesis), strict=True))):
             before = len(self.target_tokenizer.decode(hypothesis.tokens[:i]))
             text = text[:before] + text[before:].replace(SPECIAL_TOKENS[UNK], word, 1)
         return text
 
     def links(self, source: str, hypothesis: Hypothesis) -> list[Link]:
-        """(word of ``source``, word of its text): for each word of the text the source word that it looks at most."""
+        """(source word, target word) for each word of the text: the source word with the largest attention weight."""
         if not hypothesis.tokens:
             return []
-        words, word = self.target_tokenizer.words_of(hypothesis.tokens)
-        weights = self._weights(source, hypothesis, word, len(words))
-        # an entry of several words looks where the unknown word did
+        words, word_of_token = self.target_tokenizer.words_of(hypothesis.tokens)
+        weights = self._weights(source, hypothesis, word_of_token, len(words))
+        # if an entry of the dictionary has several words, each gets the weights of the unknown word
         copies = np.ones(len(words), dtype=np.int64)
         if self.dictionary is not None and UNK in hypothesis.tokens:
-            unknown = [word[i] for i, token in enumerate(hypothesis.tokens) if token == UNK]
-            for place, written in zip(unknown, self._unknown(source, hypothesis), strict=True):
+            unknown = [word_of_token[i] for i, token in enumerate(hypothesis.tokens) if token == UNK]
+            for place, written in zip(unknown, self._replacements(source, hypothesis), strict=True):
                 copies[place] += len(written.split()) - 1
         return links(np.repeat(weights, copies, axis=0))
 
-    def _unknown(self, source: str, hypothesis: Hypothesis) -> list[str]:
-        """What is written for each unknown word of ``hypothesis``, in their order."""
+    def _replacements(self, source: str, hypothesis: Hypothesis) -> list[str]:
+        """What is written for each unknown word of ``hypothesis``, in their order. There must be a dictionary."""
         assert self.dictionary is not None
         words = self.source_tokenizer.alignment_words(source)
         tokens = range(len(hypothesis.tokens))
@@ -70,22 +74,35 @@ class Writer:
         looked_at = {j: self.dictionary.get(word, word) for j, word in looked_at.items()}
         return [looked_at.get(j, SPECIAL_TOKENS[UNK]) for j in tokens if hypothesis.tokens[j] == UNK]
 
-    def _weights(self, source: str, hypothesis: Hypothesis, word: Sequence[int], words: int) -> NDArray[np.float64]:
-        """(words, source words): how much each word of the translation looks at each of the source, end marks left out.
+    def _weights(
+        self, source: str, hypothesis: Hypothesis, word_of_token: Sequence[int], words: int
+    ) -> NDArray[np.float64]:
+        """The attention weights of ``hypothesis`` in words, without end marks.
 
-        ``word``: the word of the translation that each token belongs to.
+        Args:
+            source: the raw text.
+            hypothesis: its translation.
+            word_of_token: the number of the target word that each token belongs to.
+            words: how many target words there are.
+
+        Returns:
+            (words, source words).
         """
-        _, source_word = self.source_tokenizer.pieces(source)
+        _, source_word_of_token = self.source_tokenizer.pieces(source)
         source_words = len(self.source_tokenizer.alignment_words(source))
         weights = hypothesis.alignment[: len(hypothesis.tokens)].double().numpy()
-        return merge_to_words(weights, word, [*source_word, -1], words, source_words)
+        return merge_to_words(weights, word_of_token, [*source_word_of_token, -1], words, source_words)
 
 
 def read_dictionary(unknown_words: str) -> dict[str, str] | None:
-    """The dictionary of a ``Writer`` that ``unknown_words`` names: ``keep`` has none, ``copy`` has one without entries.
+    """The dictionary of a ``Writer`` for a setting of ``unknown_words``.
 
-    Anything else is the path of a UTF-8 file, plain or .gz: a line ``source<TAB>target`` for each source word. Raises
-    InputError with the file, and the line for what is no entry.
+    Args:
+        unknown_words: ``keep``: no dictionary. ``copy``: a dictionary without entries. Anything else is the path of a
+            UTF-8 file, plain or .gz, with a line ``source<TAB>target`` for each source word.
+
+    Raises:
+        InputError: if there is no such file, or if a line of it is not an entry.
     """
     if unknown_words == "keep":
         return None
