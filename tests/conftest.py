@@ -17,4 +17,4 @@ settings.register_profile(
 )
 settings.load_profile("lookback")
 
-pytest_plugins = ["support.running", "support.made_runs", "support.trained_run"]  # their fixtures
+pytest_plugins = ["support.running", "support.trainings", "support.made_runs", "support.trained_run"]  # their fixtures

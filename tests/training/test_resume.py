@@ -1,0 +1,154 @@
+"""Resumed trainings: they end with the numbers of a training that never stopped, or are refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from lookback.common.errors import InputError
+from lookback.runs.checkpoint import read_checkpoint
+from lookback.runs.directory import RunDirectory
+from support.running import numbers, run
+from support.trainings import make_stream, timeless
+
+
+@pytest.mark.parametrize("scheduler", ["luong", "plateau"])
+@pytest.mark.parametrize("update", [3, 5])
+def test_a_resumed_run_ends_as_one_that_never_stopped(
+    tmp_path: Path, grammar_cache: str, interrupts: None, scheduler: str, update: int
+) -> None:
+    """Stopped at the end of the first of three epochs, or in the middle of the second."""
+    options = (
+        grammar_cache,
+        "trainer.max_epochs=3",
+        "encoder.dropout=0.2",
+        "decoder.dropout=0.2",
+        "optimizer.lr=0.02",
+        f"scheduler={scheduler}",
+    )
+    whole = run(tmp_path / "whole", *options)
+    stop = f"+callbacks.interrupt={{_target_: support.running.Interrupt, update: {update}}}"
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", *options, stop)
+    assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "interrupted"
+    assert not (tmp_path / "parts" / "test" / "results.json").exists()
+
+    resumed = run(tmp_path / "parts", *options)
+    assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "finished"
+    assert numbers(resumed) == numbers(whole)
+    assert timeless(tmp_path / "parts") == timeless(tmp_path / "whole")
+    for name in ("test/predictions.jsonl", "test/alignments.npz", "test/budgets.npz"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+STREAM = ["batch.shuffle_buffer=17", "trainer.max_steps=9", "trainer.val_check_interval=4"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["trainer.max_epochs=3"],
+        ["trainer.max_epochs=5", "trainer.accumulate_grad_batches=2"],
+        ["trainer.max_epochs=-1", "trainer.max_steps=8"],
+        ["trainer.max_epochs=4", "trainer.limit_train_batches=2"],
+        ["trainer.max_epochs=3", "trainer.check_val_every_n_epoch=2", "scheduler=plateau"],
+        ["trainer.max_epochs=3", "trainer.check_val_every_n_epoch=null", "trainer.val_check_interval=2"],
+        ["trainer.max_epochs=5", "trainer.check_val_every_n_epoch=2", "trainer.max_steps=8"],
+        STREAM,
+        [*STREAM, "trainer.accumulate_grad_batches=2", "scheduler=plateau", "scheduler.patience=0"],
+    ],
+    ids=lambda options: " ".join(options),
+)
+def test_a_run_goes_on_from_any_update(
+    tmp_path: Path, grammar_cache: str, interrupts: None, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    """A checkpoint at every update: stopped anywhere and twice, a run loses nothing and ends with the same numbers."""
+    if options[: len(STREAM)] == STREAM:
+        make_stream(monkeypatch)
+    always = (grammar_cache, "encoder.dropout=0.2", "optimizer.lr=0.05", "callbacks.last.minutes=0", *options)
+    whole = run(tmp_path / "whole", *always)
+    updates = whole["cost"]["updates"]
+    assert updates > 4
+    stopped = tmp_path / "stopped"
+    for update in (updates // 3, updates - 1):
+        with pytest.raises(KeyboardInterrupt):
+            run(stopped, *always, f"+callbacks.interrupt={{_target_: support.running.Interrupt, update: {update}}}")
+        held = read_checkpoint(RunDirectory(stopped).last)["global_step"]
+        assert update - held <= 1
+    assert numbers(run(stopped, *always)) == numbers(whole)
+    assert timeless(stopped) == timeless(tmp_path / "whole")
+    for name in ("test/predictions.jsonl", "test/alignments.npz", "test/budgets.npz"):
+        assert (stopped / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+def test_a_run_that_max_steps_ended_goes_on_in_its_epoch(tmp_path: Path, grammar_cache: str) -> None:
+    options = (grammar_cache, "encoder.dropout=0.2", "scheduler=constant", "trainer.max_epochs=-1")
+    run(tmp_path / "whole", *options, "trainer.max_steps=8")
+    run(tmp_path / "parts", *options, "trainer.max_steps=5")
+    run(tmp_path / "parts", *options, "trainer.max_steps=8")
+    weights = [read_checkpoint(RunDirectory(tmp_path / name).last)["state_dict"] for name in ("whole", "parts")]
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
+
+
+def test_a_finished_run_started_again_only_tests_again(tmp_path: Path, grammar_cache: str) -> None:
+    once = run(tmp_path, grammar_cache)
+    assert numbers(run(tmp_path, grammar_cache)) == numbers(once)
+
+
+def test_another_network_does_not_go_on_from_a_checkpoint(tmp_path: Path, grammar_cache: str) -> None:
+    run(tmp_path, grammar_cache)
+    with pytest.raises(
+        InputError, match=r"attention\._target_=\S+AdditiveAttention, .*attention\._target_=\S+FixedContext"
+    ):
+        run(tmp_path, grammar_cache, "attention=none", "trainer.max_epochs=2")
+
+
+@pytest.mark.parametrize(
+    ("override", "named"),
+    [
+        (
+            "scheduler=constant",
+            r"scheduler\._target_=\S+cosine, which cannot go on with scheduler\._target_=\S+constant",
+        ),
+        ("loss.normalize=sentences", r"loss\.normalize=tokens, which cannot go on with loss\.normalize=sentences"),
+        ("label_smoothing=0.1", r"label_smoothing=0\.0, which cannot go on with label_smoothing=0\.1"),
+    ],
+)
+def test_another_schedule_or_loss_does_not_go_on(tmp_path: Path, grammar_cache: str, override: str, named: str) -> None:
+    run(tmp_path, grammar_cache)
+    with pytest.raises(InputError, match=named):
+        run(tmp_path, grammar_cache, override, "trainer.max_epochs=2")
+
+
+def test_another_rate_is_refused_where_the_checkpoint_would_win(tmp_path: Path, grammar_cache: str) -> None:
+    run(tmp_path, grammar_cache, "optimizer.lr=0.01")
+    with pytest.raises(InputError, match=r"optimizer\.lr=0\.01, which cannot go on with optimizer\.lr=0\.02; expected"):
+        run(tmp_path, grammar_cache, "optimizer.lr=0.02", "trainer.max_epochs=2")
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_another_text_does_not_go_on(tmp_path: Path) -> None:
+    """The same files by name, with another word in one of them: nothing of the run changes."""
+    files = []
+    for split in ("train", "validation", "test"):
+        for side in ("source", "target"):
+            (tmp_path / f"{split}.{side}").write_text("a b c\nd e\n" * 10)
+            files.append(f"data.{split}.{side}='{tmp_path}/{split}.{side}'")
+    options = ["data=text", *files, "data.bleu_tokenize=none"]
+    first = run(tmp_path / "run", *options, tiny_data=False)
+    before = contents(tmp_path / "run")
+    (tmp_path / "train.target").write_text("a b c\nd f\n" * 10)
+    with pytest.raises(InputError, match="holds a run with another target tokenizer than the training text") as caught:
+        run(tmp_path / "run", *options, "trainer.max_epochs=2", tiny_data=False)
+    assert "\n" not in str(caught.value)
+    assert contents(tmp_path / "run") == before
+    (tmp_path / "train.target").write_text("a b c\nd e\n" * 10)
+    assert (
+        run(tmp_path / "run", *options, "trainer.max_epochs=2", tiny_data=False)["cost"]["updates"]
+        == 2 * (first["cost"]["updates"])
+    )
