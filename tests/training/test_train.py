@@ -379,7 +379,7 @@ def test_a_setting_is_refused_before_the_text_is_read(
         ("label_smoothing=-1", r"label_smoothing=-1: expected"),
         ("seed=one", r"seed='one': expected a whole number"),
         ("seed=-1", r"seed=-1: expected a whole number"),
-        ("trainer.max_epochs=-1", r"trainer: no end is set"),
+        ("trainer.max_epochs=-1", r"trainer\.max_epochs=-1: expected an end of the training"),
         ("matmul_precision=low", r"^matmul_precision=low: expected one of highest, high, medium"),
         ("trainer.precision=bf16-true", r"^trainer\.precision=bf16-true: expected one of 32-true, bf16-mixed"),
         ("initialization.deviation=-1", r"initialization"),

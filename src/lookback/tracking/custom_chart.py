@@ -40,7 +40,7 @@ def chart_rows(run: Run, name: str) -> list[dict[str, Any]]:
     places = Places(buckets)
     points = mean_points(run.arm, [run_curve(run, measure_of("bleu"))], places, "bleu")
     scores = [{key: bucket[key] for key in MEASURES} for bucket in buckets if bucket["n"]]
-    rows = [{**point, "part": "point", "run": name, **of} for point, of in zip(points, scores, strict=True)]
+    rows = [{**point, "part": "point", "run": name, **measures} for point, measures in zip(points, scores, strict=True)]
     rows += [{**limit, "part": "limit"} for limit in limit_points([run], axis_end(points), places.at)]
     return [{column: row.get(column) for column in dict.fromkeys((*COLUMNS, *MEASURES))} for row in rows]
 

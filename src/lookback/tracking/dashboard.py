@@ -85,7 +85,7 @@ def print_workspace(project: str, entity: str | None, name: str, spec: Spec) -> 
     chart = {"name": preset_name(spec), "spec": spec}
     # ``_spec`` is private, but it is the only way to what wandb-workspaces would send
     print(json.dumps({"workspace": view._spec, "charts": [chart]}, indent=1, ensure_ascii=False, default=str))
-    print("no W&B key is configured: this is what `wandb login` would let me save", file=sys.stderr)
+    print("no W&B key is configured, so nothing is saved; after `wandb login` it will be", file=sys.stderr)
 
 
 def workspace(project: str, entity: str, name: str, chart: str) -> Any:

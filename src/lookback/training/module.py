@@ -110,7 +110,10 @@ class TranslationModule(lightning.LightningModule):
     def configure_optimizers(self) -> OptimizerLRScheduler:
         total = self.trainer.estimated_stepping_batches
         if total == math.inf:
-            raise InputError("trainer: no end is set, and schedules depend on it; expected max_epochs or max_steps")
+            raise InputError(
+                f"trainer.max_epochs={self.trainer.max_epochs}: expected an end of the training, in max_epochs or "
+                "max_steps, because schedules depend on it"
+            )
         with config_errors("optimizer"):
             optimizer = self.optimizer(self.model.parameters())
         with config_errors("scheduler"):

@@ -63,7 +63,9 @@ class Translation:
             ValueError: if the source has no words.
         """
         if not self.target_tokens:
-            raise ValueError(f"{self.source!r}: no words, and so no weights to draw")
+            raise ValueError(
+                f"source={self.source!r}: expected a text with words, because others have no weights to draw"
+            )
         from lookback.report.charts.alignment_chart import alignment_chart
 
         return alignment_chart(self.source_tokens, self.target_tokens, self.weights, self.text)
@@ -136,7 +138,7 @@ class Translator:
 
     @property
     def looks_back(self) -> bool:
-        """Whether the model has attention. Without it, all weights are equal and have no meaning."""
+        """Whether the model looks back at source words. If not, all its weights are equal and have no meaning."""
         return self.model.looks_back
 
     @property

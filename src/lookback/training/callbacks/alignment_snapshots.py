@@ -98,12 +98,12 @@ class AlignmentSnapshots(Callback):
             for sample in self._validation_samples:
                 for row, weights in zip(sample.rows, sample.attention(module), strict=True):
                     quality.add(row["id"], row["words"], weights, gold_of(row, weights.shape))
-            shown = [weights for sample in self._test_samples for weights in sample.attention(module)]
+            test_weights = [weights for sample in self._test_samples for weights in sample.attention(module)]
             module.train(trains)
             self.epochs.append(epochs)
             self.updates.append(trainer.global_step)
-            self.weights.append(torch.from_numpy(np.concatenate([w.ravel() for w in shown])).to(torch.float16))
-            self._write([weights.shape for weights in shown], module)
+            self.weights.append(torch.from_numpy(np.concatenate([w.ravel() for w in test_weights])).to(torch.float16))
+            self._write([weights.shape for weights in test_weights], module)
         for logger in trainer.loggers:
             # Lightning counts steps from 0: the first update is step 0
             logger.log_metrics(quality.metrics(), step=trainer.global_step - 1)

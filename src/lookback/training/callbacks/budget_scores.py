@@ -73,7 +73,7 @@ class BudgetScores(Callback):
         lengths = count_words(texts["source"])
         ids = stratified_sample(lengths.tolist(), self.per_bucket)
         if self._ids not in (None, ids):
-            print("note: another callbacks.budgets.per_bucket: the moments so far are scored no more", flush=True)
+            print("note: callbacks.budgets.per_bucket has changed: scores of earlier moments are dropped", flush=True)
             self.updates, self.target_tokens, self.statistics = [], [], []
         self._ids = ids
         self._rows = [{**texts[i], "id": i, "words": int(lengths[i])} for i in ids]

@@ -61,7 +61,7 @@ class TrainingLines(Callback):
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._started = self._last_line = time.perf_counter()
         self._first_update = trainer.global_step
-        _say(f"training: {int(trainer.estimated_stepping_batches):,} updates")
+        _print_line(f"training: {int(trainer.estimated_stepping_batches):,} updates")
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
@@ -76,20 +76,20 @@ class TrainingLines(Callback):
         total = int(trainer.estimated_stepping_batches)
         done = trainer.global_step - self._first_update
         left = (total - trainer.global_step) * (now - self._started) / max(done, 1)
-        _say(
+        _print_line(
             f"epoch {trainer.current_epoch + 1}  update {trainer.global_step:,}/{total:,}  "
             f"train loss {loss:.3f}  {rates_line(self.cost.rates())}  {_minutes(left)} left"
         )
 
     def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         if not trainer.sanity_checking:
-            _say(f"validating: {len(data_of(trainer).texts('validation')):,} sentences")
+            _print_line(f"validating: {len(data_of(trainer).texts('validation')):,} sentences")
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         if trainer.sanity_checking:
             return
         metrics = trainer.callback_metrics
-        _say(
+        _print_line(
             f"epoch {trainer.current_epoch + 1}  update {trainer.global_step:,}  validation: "
             f"perplexity {float(metrics['validation/perplexity']):.3f}  BLEU {float(metrics['validation/bleu']):.2f}"
         )
@@ -107,7 +107,7 @@ class TranslationLines(Callback):
         self._last_line = 0.0
 
     def on_test_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        _say(f"translating the test set: {len(data_of(trainer).texts('test')):,} sentences")
+        _print_line(f"translating the test set: {len(data_of(trainer).texts('test')):,} sentences")
         self._last_line = time.perf_counter()
 
     def on_test_batch_end(
@@ -122,15 +122,15 @@ class TranslationLines(Callback):
         now = time.perf_counter()
         if now - self._last_line >= self.every_seconds:
             self._last_line = now
-            _say(f"batch {batch_idx + 1:,} of {trainer.num_test_batches[0]:,} translated")
+            _print_line(f"batch {batch_idx + 1:,} of {trainer.num_test_batches[0]:,} translated")
 
     def on_test_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        _say("scoring")
+        _print_line("scoring")
 
 
 def _minutes(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d} min"
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     print(text, flush=True)
