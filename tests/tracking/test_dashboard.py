@@ -61,7 +61,7 @@ def test_without_a_key_it_is_printed_and_nothing_is_sent(printed: dict[str, Any]
     workspace = printed["workspace"]
     assert (workspace["entity"], workspace["project"], workspace["displayName"]) == ("me", "demo", "lookback")
     (runs,) = workspace["spec"]["section"]["runSets"]
-    assert [key["name"] for key in runs["grouping"]] == ["names.value.data", "names.value.attention"]
+    assert [key["name"] for key in runs["grouping"]] == ["names.value.data", "names.value.arm"]
 
 
 def test_what_is_printed_is_a_workspace_that_wandb_workspaces_reads(printed: dict[str, Any]) -> None:

@@ -91,7 +91,7 @@ def test_a_finished_run_has_exit_code_0(tracked: tuple[Any, list[Any], Path]) ->
 def test_the_resolved_config_is_its_hyperparameters(tracked: tuple[Any, list[Any], Path]) -> None:
     config = configuration(tracked[1])
     assert config["seed"] == 7
-    assert config["names"] == {"attention": "bahdanau", "data": "grammar"}
+    assert config["names"] == {"arm": "bahdanau", "attention": "bahdanau", "data": "grammar"}
     assert config["attention"] == {"_target_": "lookback.nn.AdditiveAttention", "attention_size": 12}
 
 

@@ -75,7 +75,7 @@ def test_a_checkpoint_is_tensors_and_plain_containers(finished: Path, grammar_ca
         assert type(config) is dict
         assert plain(config)
         assert config["label_smoothing"] == 0.1
-        assert config["names"] == {"attention": "bahdanau", "data": "grammar"}
+        assert config["names"] == {"arm": "bahdanau", "attention": "bahdanau", "data": "grammar"}
 
 
 def test_a_run_that_validates_every_other_epoch(tmp_path: Path, grammar_cache: str) -> None:
