@@ -232,7 +232,7 @@ def test_more_beams_than_words_are_as_many_as_there_are():
     [
         ({"beam_size": 0}, "beam_size=0: expected 1 or more"),
         ({"beam_size": 3, "n_best": 4}, "n_best=4: expected 1 to beam_size=3"),
-        ({"n_best": 0}, "n_best=0: expected 1 to beam_size=5"),
+        ({"n_best": 0}, "n_best=0: expected 1 or more"),
         ({"limit_extra": 0}, "limit_extra=0: expected 1 or more"),
     ],
 )
