@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import tokenizers
 
+from lookback.common.checks import check_sizes
 from lookback.common.errors import InputError
 from lookback.common.fingerprint import text_fingerprint
 from lookback.data.batches.batching import BATCH_UNITS, Batch, BucketBatchSampler
@@ -75,15 +76,15 @@ class TranslationData(lightning.LightningDataModule):
         target_tokenizer: Tokenizer | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (
-            ("batch_size", batch_size),
-            ("evaluation_batch_size", evaluation_batch_size),
-            ("shuffle_buffer", shuffle_buffer),
-        ):
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name}: {value}, expected a whole number, 1 or more")
+        check_sizes(
+            {
+                "batch_size": batch_size,
+                "evaluation_batch_size": evaluation_batch_size,
+                "shuffle_buffer": shuffle_buffer,
+            }
+        )
         if batch_unit not in BATCH_UNITS:
-            raise ValueError(f"batch_unit: {batch_unit!r}, expected one of {', '.join(BATCH_UNITS)}")
+            raise ValueError(f"batch_unit={batch_unit!r}: expected one of {', '.join(BATCH_UNITS)}")
         self.corpus = corpus
         self.tokenization = tokenization
         self.batch_size = batch_size
@@ -225,7 +226,7 @@ class TranslationData(lightning.LightningDataModule):
         texts = self.corpus.load(split)
         is_stream = isinstance(texts, IterableDataset)
         if is_stream != (self.streams and split == "train"):
-            found, expected = ("a stream", "a Dataset") if is_stream else ("no stream", "one, as `streaming` says")
+            found, expected = ("a stream", "a Dataset") if is_stream else ("no stream", "one, as streaming=true says")
             raise TypeError(f"{type(self.corpus).__name__}.load: the {split} split is {found}, expected {expected}")
         if is_stream:
             self._stream = texts

@@ -139,13 +139,13 @@ def test_others_are_not_padded_to_a_stray_line() -> None:
 
 
 def test_bad_settings_name_the_argument() -> None:
-    with pytest.raises(ValueError, match="batch_size: 0, expected 1 or more"):
+    with pytest.raises(ValueError, match="batch_size=0: expected 1 or more"):
         sampler([(1, 1)], batch_size=0)
-    with pytest.raises(ValueError, match="unit: 'words', expected one of sentences, tokens"):
+    with pytest.raises(ValueError, match="unit='words': expected one of sentences, tokens"):
         sampler([(1, 1)], unit="words")
-    with pytest.raises(ValueError, match="source_lengths: 2 of them, but 1 target_lengths"):
+    with pytest.raises(ValueError, match="target_lengths: 1 of them, expected 2, one a source"):
         BucketBatchSampler(np.ones(2), np.ones(1), 4, "sentences", 1, True)
-    with pytest.raises(ValueError, match=r"rank: 2, expected 0 to 1 \(ranks - 1\)"):
+    with pytest.raises(ValueError, match=r"rank=2: expected 0 to 1 \(ranks - 1\)"):
         sampler([(1, 1)] * 4, rank=2, ranks=2)
 
 

@@ -274,7 +274,7 @@ def test_a_stream_that_was_read_once_dropped_what_a_corpus_of_its_pairs_drops(
 
 
 def test_what_is_no_stream_is_not_taken_for_one() -> None:
-    with pytest.raises(TypeError, match="the train split is no stream, expected one, as `streaming` says"):
+    with pytest.raises(TypeError, match="the train split is no stream, expected one, as streaming=true says"):
         data(datasets.Dataset.from_list(list(rows(9))))  # type: ignore[arg-type]
 
 

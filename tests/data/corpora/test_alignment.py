@@ -56,8 +56,8 @@ def test_gzip(tmp_path: Path) -> None:
         ("0-0 1-\n\n\n", 0, "gold:1: '1-' is no link"),
         ("-1-0\n\n\n", 0, "gold:1: '-1-0' is no link"),
         ("٣-0\n\n\n", 0, "gold:1: '٣-0' is no link"),
-        ("0-0\n\n", 0, "gold: has 2 lines for 3 pairs; expected a line a pair"),
-        ("0-0\n\n\n\n", 0, "gold: has 4 lines for 3 pairs; expected a line a pair"),
+        ("0-0\n\n", 0, "gold: has 2 lines for 3 pairs, expected a line a pair"),
+        ("0-0\n\n\n\n", 0, "gold: has 4 lines for 3 pairs, expected a line a pair"),
     ],
 )  # fmt: skip
 def test_refused(content: str, base: int, message: str, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_refused(content: str, base: int, message: str, tmp_path: Path) -> None:
 def test_a_missing_file_and_another_base(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none: no such file"):
         with_alignment(Dataset.from_dict(PAIRS), tmp_path / "none", 0)
-    with pytest.raises(ValueError, match="alignment_base: 2, expected 0 or 1"):
+    with pytest.raises(ValueError, match="alignment_base=2: expected 0 or 1"):
         aligned(tmp_path, "\n\n\n", base=2)
 
 

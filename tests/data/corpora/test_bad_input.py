@@ -56,13 +56,13 @@ TABLE = [
     Case(
         "a missing field",
         records(rows=[{"sorce": "a", "target": "b"}]),
-        "data.source_field: {0}/train.jsonl, split train: has no field 'source', expected one of sorce, target; "
+        "data.source_field=source: no such field in {0}/train.jsonl, split train; expected one of sorce, target; "
         "did you mean sorce?",
     ),
     Case(
         "a missing field inside a field",
         records(rows=[{"translation": {"de": "a", "en": "b"}}], source_field="translation.fr"),
-        "data.source_field: {0}/train.jsonl, split train: has no field 'translation.fr', expected one of "
+        "data.source_field=translation.fr: no such field in {0}/train.jsonl, split train; expected one of "
         "translation.de, translation.en; did you mean translation.en?",
     ),
     Case(
@@ -90,12 +90,13 @@ TABLE = [
     Case(
         "numbers in Parquet",
         records("validation", rows=[{"source": 1, "target": "b"}], kind="parquet"),
-        "data.source_field: {0}/validation.parquet, split validation: source holds int64, expected text, as in target",
+        "data.source_field=source: holds int64 in {0}/validation.parquet, split validation; "
+        "expected text, as in target",
     ),
     Case(
         "lists in Parquet",
         records("validation", rows=[{"source": ["a"], "target": ["b"]}], kind="parquet"),
-        "data.source_field: {0}/validation.parquet, split validation: source holds list<element: string>, "
+        "data.source_field=source: holds list<element: string> in {0}/validation.parquet, split validation; "
         "expected text",
     ),
     # splits
@@ -114,23 +115,23 @@ TABLE = [
     Case(
         "a split that is not there",
         directory(test={"split": "tset"}),
-        "data.test.split: {0} has no split 'tset', expected one of test, train, validation; did you mean test?",
+        "data.test.split=tset: no such split of {0}; expected one of test, train, validation; did you mean test?",
     ),
     Case(
         "a slice that is none",
         directory(train={"split": "train[:x]"}),
-        "data.train.split: Unrecognized instruction format: train[:x], expected a split or a slice of one",
+        "data.train.split=train[:x]: Unrecognized instruction format: train[:x]; expected a split or a slice of one",
     ),
     Case(
         "a configuration that is not there",
         directory(name="de-en"),
-        "data.name: {0} has no configuration 'de-en', expected default",
+        "data.name=de-en: no such configuration of {0}; expected default",
     ),
-    Case("a directory without data", no_data, "data.path: {0}: has no data files, expected Parquet, JSON or CSV"),
+    Case("a directory without data", no_data, "data.path={0}: no data files; expected Parquet, JSON or CSV"),
     Case(
         "no directory at all",
         lambda folder: hub(f"{folder}/none"),
-        "data.path: {0}/none: no such directory; expected one, or an id of the Hugging Face Hub, as owner/name",
+        "data.path={0}/none: no such directory; expected one, or an id of the Hugging Face Hub, as owner/name",
     ),
     # bytes
     Case(
@@ -172,13 +173,13 @@ TABLE = [
     Case(
         "CSV without names of fields",
         records(content=b"a man in a blue shirt stands on a tall ladder,ein Mann steht\n", kind="csv"),
-        "data.source_field: {0}/train.csv:1: names no field 'source', but a man in a blue shirt stands on a tall …, "
-        "ein Mann steht; expected the names of the fields in the first line",
+        "data.source_field=source: no such field in {0}/train.csv:1, which names "
+        "a man in a blue shirt stands on a tall …, ein Mann steht; expected the names of the fields in the first line",
     ),
     Case(
         "CSV with another field",
         records(content=b"sorce,target\na,b\n", kind="csv"),
-        "data.source_field: {0}/train.csv:1: names no field 'source', but sorce, target; "
+        "data.source_field=source: no such field in {0}/train.csv:1, which names sorce, target; "
         "expected the names of the fields in the first line; did you mean sorce?",
     ),
     # formats

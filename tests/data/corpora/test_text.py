@@ -340,26 +340,29 @@ def test_missing_files_are_named_as_the_user_types_them(tiny: Path) -> None:
     with pytest.raises(InputError) as caught:
         corpus(train={"source": str(tiny / "train.en"), "target": None}).load("train")
     assert str(caught.value) == (
-        "data.train.target, data.validation.source, data.validation.target, data.test.source, data.test.target: "
-        "no file given, expected a text file each, as data.train.target=FILE"
+        "data.train.target=null, data.validation.source=null, data.validation.target=null, data.test.source=null, "
+        "data.test.target=null: expected a text file each, as data.train.target=FILE"
     )
 
 
 def test_bad_settings_name_the_argument() -> None:
     for changes, expected in [
-        ({"train": {"source": "a"}}, "train: has source, expected source and target"),
-        ({"test": {"source": "a", "target": "b", "sauce": "c"}}, "test: has sauce, source, target, expected"),
-        ({"train_max_length": 0}, "train_max_length: 0, expected a whole number, 1 or more, or null"),
-        ({"max_length_ratio": 0.5}, "max_length_ratio: 0.5, expected 1 or more, or null"),
-        ({"limit": 0}, "limit: 0, expected a whole number, 1 or more, or null"),
-        ({"limit": 10.5}, "limit: 10.5, expected a whole number, 1 or more, or null for all pairs"),
-        ({"limit": True}, "limit: True, expected a whole number, 1 or more, or null"),
-        ({"limit": "many"}, "limit: many, expected a whole number, 1 or more, or null"),
-        ({"subset_seed": -1, "limit": 2}, "subset_seed: -1, expected a whole number, 0 or more"),
-        ({"subset_seed": 3}, "subset_seed: 3 without limit, expected limit beside it"),
-        ({"subset_seed": 3, "limit": 2, "streaming": True}, "subset_seed: 3 with streaming, expected null"),
-        ({"alignment_base": 2}, "alignment_base: 2, expected 0 or 1"),
-        ({"bleu_tokenize": "14a"}, "bleu_tokenize: '14a', expected one of .*13a"),
+        ({"train": {"source": "a"}}, "train={'source': 'a'}: expected the keys source and target"),
+        (
+            {"test": {"source": "a", "target": "b", "sauce": "c"}},
+            "test={'source': 'a', 'target': 'b', 'sauce': 'c'}: expected the keys",
+        ),
+        ({"train_max_length": 0}, "train_max_length=0: expected a whole number, 1 or more, or null"),
+        ({"max_length_ratio": 0.5}, "max_length_ratio=0.5: expected 1 or more, or null"),
+        ({"limit": 0}, "limit=0: expected a whole number, 1 or more, or null"),
+        ({"limit": 10.5}, "limit=10.5: expected a whole number, 1 or more, or null for all pairs"),
+        ({"limit": True}, "limit=True: expected a whole number, 1 or more, or null"),
+        ({"limit": "many"}, "limit='many': expected a whole number, 1 or more, or null"),
+        ({"subset_seed": -1, "limit": 2}, "subset_seed=-1: expected a whole number, 0 or more"),
+        ({"subset_seed": 3}, "subset_seed=3: expected limit beside it"),
+        ({"subset_seed": 3, "limit": 2, "streaming": True}, "subset_seed=3: expected null with streaming"),
+        ({"alignment_base": 2}, "alignment_base=2: expected 0 or 1"),
+        ({"bleu_tokenize": "14a"}, "bleu_tokenize='14a': expected one of .*13a"),
     ]:
         with pytest.raises(ValueError, match=expected):
             corpus(**changes)

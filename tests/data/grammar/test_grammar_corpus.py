@@ -194,6 +194,7 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ("change", "message"),
     [
         ({"train_pairs": 0}, "train_pairs=0"),
+        ({"train_pairs": True}, "train_pairs=True"),
         ({"validation_pairs": -1}, "validation_pairs=-1"),
         ({"test_pairs": 0}, "test_pairs=0"),
         ({"min_length": 2}, "min_length=2: expected 3 to 200"),

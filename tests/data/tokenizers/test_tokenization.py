@@ -179,12 +179,14 @@ def test_a_recipe_is_known_by_its_repr() -> None:
 @every
 def test_bad_settings_name_the_argument(learner: type[Tokenization]) -> None:
     taken = 4 if learner is WordTokenization else 260
-    with pytest.raises(ValueError, match=f"vocabulary_size: {taken}, expected more than {taken}"):
+    with pytest.raises(ValueError, match=f"vocabulary_size={taken}: expected more than {taken}"):
         learner(taken)
-    with pytest.raises(ValueError, match=f"vocabulary_size: many, expected more than {taken}"):
+    with pytest.raises(ValueError, match=f"vocabulary_size='many': expected more than {taken}"):
         learner("many")
-    with pytest.raises(ValueError, match="min_frequency: 0, expected 1 or more"):
+    with pytest.raises(ValueError, match="min_frequency=0: expected 1 or more"):
         WordTokenization(10, 0)
+    with pytest.raises(ValueError, match="min_frequency=True: expected a whole number, 1 or more"):
+        WordTokenization(10, True)
 
 
 @every
@@ -196,7 +198,7 @@ def test_text_without_words_is_refused_in_one_line(learner: type[Tokenization], 
 
 
 def test_a_minimum_that_no_word_reaches_is_named() -> None:
-    with pytest.raises(InputError, match=r"tokenizer.min_frequency: 50, but no word .* expected 12 or less"):
+    with pytest.raises(InputError, match=r"tokenizer.min_frequency=50: no word .* expected 12 or less"):
         WordTokenization(min_frequency=50).learn(column(SOURCE))
 
 
@@ -306,12 +308,12 @@ def test_a_bad_file_is_refused_in_one_line(tmp_path: Path) -> None:
     binary = tmp_path / "binary.json"
     binary.write_bytes(b"\xff\xfe")
     for path, message in [
-        (None, "tokenizer.target: not given, expected the path of a tokenizer.json"),
-        (str(tmp_path / "none.json"), "tokenizer.target: .*none.json: no such file"),
+        (None, "tokenizer.target=null: expected the path of a tokenizer.json"),
+        (str(tmp_path / "none.json"), "tokenizer.target=.*none.json: no such file; expected"),
         (str(tmp_path), "no such file"),
-        (str(bad), "tokenizer.target: .*bad.json is not a tokenizer.json"),
-        (str(other), "other.json is not a tokenizer.json"),
-        (str(binary), "binary.json is not a tokenizer.json"),
+        (str(bad), "tokenizer.target=.*bad.json: expected a tokenizer.json"),
+        (str(other), "other.json: expected a tokenizer.json"),
+        (str(binary), "binary.json: expected a tokenizer.json"),
     ]:
         with pytest.raises(InputError, match=message) as caught:
             FileTokenization(str(good), path).learn(column(SOURCE))

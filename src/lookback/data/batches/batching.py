@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
+from lookback.common.checks import check_sizes
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import EOS, PAD
 from lookback.data.tokenizers.tokenizer import Tokenizer
@@ -167,14 +168,15 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         rank: int = 0,
         ranks: int = 1,
     ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"batch_size: {batch_size}, expected 1 or more")
+        check_sizes({"batch_size": batch_size})
         if unit not in BATCH_UNITS:
-            raise ValueError(f"unit: {unit!r}, expected one of {', '.join(BATCH_UNITS)}")
+            raise ValueError(f"unit={unit!r}: expected one of {', '.join(BATCH_UNITS)}")
         if len(source_lengths) != len(target_lengths):
-            raise ValueError(f"source_lengths: {len(source_lengths)} of them, but {len(target_lengths)} target_lengths")
+            raise ValueError(
+                f"target_lengths: {len(target_lengths)} of them, expected {len(source_lengths)}, one a source"
+            )
         if not 0 <= rank < ranks:
-            raise ValueError(f"rank: {rank}, expected 0 to {ranks - 1} (ranks - 1)")
+            raise ValueError(f"rank={rank}: expected 0 to {ranks - 1} (ranks - 1)")
         count = len(source_lengths)
         if 0 < count < ranks:
             raise InputError(f"data: {count} pairs for {ranks} devices, expected one or more for each")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from lookback.common.checks import check_switches
+
 if TYPE_CHECKING:
     from datasets import Dataset, IterableDataset
 
@@ -59,21 +61,20 @@ def check_settings(
 
     for name, count, none in (("train_max_length", train_max_length, "no limit"), ("limit", limit, "all pairs")):
         if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-            raise ValueError(f"{name}: {count}, expected a whole number, 1 or more, or null for {none}")
+            raise ValueError(f"{name}={count!r}: expected a whole number, 1 or more, or null for {none}")
     if max_length_ratio is not None and not (isinstance(max_length_ratio, int | float) and max_length_ratio >= 1):
-        raise ValueError(f"max_length_ratio: {max_length_ratio}, expected 1 or more, or null for no limit")
+        raise ValueError(f"max_length_ratio={max_length_ratio!r}: expected 1 or more, or null for no limit")
     if bleu_tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"bleu_tokenize: {bleu_tokenize!r}, expected one of {', '.join(BLEU.TOKENIZERS)}")
+        raise ValueError(f"bleu_tokenize={bleu_tokenize!r}: expected one of {', '.join(BLEU.TOKENIZERS)}")
     if subset_seed is not None and not (isinstance(subset_seed, int) and subset_seed >= 0):
-        raise ValueError(f"subset_seed: {subset_seed}, expected a whole number, 0 or more, or null")
+        raise ValueError(f"subset_seed={subset_seed!r}: expected a whole number, 0 or more, or null")
     if subset_seed is not None and limit is None:
-        raise ValueError(f"subset_seed: {subset_seed} without limit, expected limit beside it, the pairs to draw")
+        raise ValueError(f"subset_seed={subset_seed}: expected limit beside it, the number of pairs to draw")
     if subset_seed is not None and streaming:
         raise ValueError(
-            f"subset_seed: {subset_seed} with streaming, expected null: nobody knows how long a stream is, "
+            f"subset_seed={subset_seed}: expected null with streaming: the length of a stream is not known, "
             "limit takes its first pairs"
         )
-    if not isinstance(streaming, bool):
-        raise ValueError(f"streaming: {streaming}, expected true or false")
+    check_switches({"streaming": streaming})
     if alignment_base not in (0, 1):
-        raise ValueError(f"alignment_base: {alignment_base}, expected 0 or 1, the number of a sentence's first word")
+        raise ValueError(f"alignment_base={alignment_base!r}: expected 0 or 1, the number of a sentence's first word")

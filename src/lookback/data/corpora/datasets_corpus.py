@@ -126,11 +126,11 @@ class DatasetsCorpus(ABC):
         for split in SPLITS:
             settings = getattr(self, split)
             if set(settings) - ({"alignment"} if split == "test" else set()) != {"split"}:
-                raise ValueError(f"{split}: has {', '.join(sorted(settings)) or 'nothing'}, expected split")
+                raise ValueError(f"{split}={dict(settings)}: expected the key split")
             if not settings["split"]:
-                raise ValueError(f"{split}.split: {settings['split']!r}, expected the name of a split")
+                raise ValueError(f"{split}.split={settings['split']!r}: expected the name of a split")
         if self.source_field == self.target_field:
-            raise ValueError(f"source_field, target_field: both are {self.source_field!r}, expected two fields")
+            raise ValueError(f"target_field={self.target_field!r}: expected another field than source_field")
         check_settings(
             self.train_max_length,
             self.max_length_ratio,
@@ -247,10 +247,12 @@ class DatasetsCorpus(ABC):
         except InputError:
             raise
         except DatasetNotFoundError as error:
-            raise InputError(f"data.path: {_first_line(error)}") from error
+            raise InputError(
+                f"data.path={self.path}: {_first_line(error)}; expected an id of the Hub or a directory"
+            ) from error
         except (ConnectionError, OfflineModeIsEnabled) as error:
             raise InputError(
-                f"data.path: {self.path}: no network, and no copy of it in the cache; expected one of the two, or its "
+                f"data.path={self.path}: no network, and no copy of it in the cache; expected one of the two, or its "
                 "files on this machine, as data.path=DIR"
             ) from error
         except (ValueError, RuntimeError, OSError, DatasetsError) as error:
@@ -261,15 +263,17 @@ class DatasetsCorpus(ABC):
 
     def _refuse(self, split: Split, error: Exception) -> NoReturn:
         if has_no_files(error):
-            raise InputError(f"data.path: {self.path}: has no data files, expected Parquet, JSON or CSV") from error
+            raise InputError(f"data.path={self.path}: no data files; expected Parquet, JSON or CSV") from error
         splits = known_splits(error)
         if splits is not None:
             hint = "; a stream cannot be sliced" if is_of_a_stream(error) and not split.is_whole else ""
             raise InputError(
-                f"{split.key}: {self.path} has no split {split.name!r}, expected {one_of(splits, split.name)}{hint}"
+                f"{split.key}={split.name}: no such split of {self.path}; expected {one_of(splits, split.name)}{hint}"
             ) from error
         if is_no_slice(error):
-            raise InputError(f"{split.key}: {_first_line(error)}, expected a split or a slice of one") from error
+            raise InputError(
+                f"{split.key}={split.name}: {_first_line(error)}; expected a split or a slice of one"
+            ) from error
         if is_empty_slice(error):
             raise InputError(f"{split.where}: is empty, expected one pair or more") from error
         for file in split.all_files:
@@ -300,7 +304,7 @@ def load_configuration(path: str, name: str | None, shown: str, options: Mapping
         if reverse != name and reverse in known:
             return load_dataset(path, reverse, **options)
         raise InputError(
-            f"data.name: {shown} has no configuration {name!r}, expected {one_of(known, str(name))}"
+            f"data.name={name}: no such configuration of {shown}; expected {one_of(known, str(name))}"
         ) from error
 
 

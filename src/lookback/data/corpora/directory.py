@@ -31,7 +31,7 @@ class DirectoryCorpus(DatasetsCorpus):
     def _files(self, name: str) -> dict[str, list[Path]]:
         folder = Path(self.path).expanduser()
         if not folder.is_dir():
-            raise InputError(f"data.path: {self.path}: no such directory, expected one")
+            raise InputError(f"data.path={self.path}: no such directory; expected one")
         # which of them make up the split, `datasets` decides
         return {"": sorted(file for file in folder.resolve().rglob("*") if file.is_file())}
 

@@ -42,12 +42,12 @@ def text_columns(
     columns = []
     for key, field in fields.items():
         if field not in known:
-            raise InputError(f"{key}: {where}: has no field {field!r}, expected {one_of(known, field)}")
+            raise InputError(f"{key}={field}: no such field in {where}; expected {one_of(known, field)}")
         if not _is_text(known[field]):
             refuse(field)
             texts = ", ".join(name for name, kind in known.items() if _is_text(kind))
             expected = f"expected text, as in {texts}" if texts else "expected text"
-            raise InputError(f"{key}: {where}: {field} holds {known[field]}, {expected}")
+            raise InputError(f"{key}={field}: holds {known[field]} in {where}; {expected}")
         column = _column(table, field).cast(pa.string())
         if fill:
             column = column.fill_null("")

@@ -55,13 +55,13 @@ def read_gold(path: str | Path, texts: Iterable[tuple[str, str]], base: int) -> 
     a line for each pair.
     """
     if base not in BASES:
-        raise ValueError(f"alignment_base: {base}, expected 0 or 1, the number of a sentence's first word")
+        raise ValueError(f"alignment_base={base!r}: expected 0 or 1, the number of a sentence's first word")
     path = Path(path).expanduser()
     check_file(path)
     lines = [_links(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
     lengths = [(len(source.split()), len(target.split())) for source, target in texts]
     if len(lines) != len(lengths):
-        raise InputError(f"{path}: has {len(lines):,} lines for {len(lengths):,} pairs; expected a line a pair")
+        raise InputError(f"{path}: has {len(lines):,} lines for {len(lengths):,} pairs, expected a line a pair")
     _check(lines, lengths, path, base)
     found = []
     for links in lines:

@@ -44,7 +44,7 @@ class HubCorpus(DatasetsCorpus):
         super().__post_init__()
         if self.path in FORMATS:
             raise ValueError(
-                f"path: {self.path!r}, expected an id of the Hub or a directory; data={self.path} reads files"
+                f"path={self.path!r}: expected an id of the Hub or a directory; data={self.path} reads files"
             )
 
     def load(self, split: str) -> Dataset | IterableDataset:
@@ -57,7 +57,7 @@ class HubCorpus(DatasetsCorpus):
     def _files(self, name: str) -> dict[str, list[Path]]:
         if not _HUB_ID.fullmatch(self.path):
             raise InputError(
-                f"data.path: {self.path}: no such directory; expected one, or an id of the Hugging Face Hub, as "
+                f"data.path={self.path}: no such directory; expected one, or an id of the Hugging Face Hub, as "
                 "owner/name"
             )
         return {}
@@ -84,6 +84,6 @@ class HubCorpus(DatasetsCorpus):
         cached = cached_revision(rows)
         if cached is not None and cached != self.revision:
             raise InputError(
-                f"data.revision: the cached copy of {self.path} is of revision {cached} and the Hub cannot be reached, "
-                f"expected {self.revision}"
+                f"data.revision={self.revision}: the Hub cannot be reached, and the cached copy of {self.path} is of "
+                f"revision {cached}; expected a network, or a cached copy of this revision"
             )

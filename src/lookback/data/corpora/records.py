@@ -32,15 +32,15 @@ class RecordsCorpus(DatasetsCorpus):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.path not in FORMATS:
-            raise ValueError(f"path: {self.path!r}, expected {one_of(FORMATS, self.path)}")
+            raise ValueError(f"path={self.path!r}: expected {one_of(FORMATS, self.path)}")
 
     def _files(self, name: str) -> dict[str, list[Path]]:
         named = [split for split in self.files if split in re.findall(r"\w+", name)]
         if not named:
-            raise InputError(f"data.files: none for split {name!r}, expected {one_of(self.files, name)}")
-        missing = [f"data.files.{split}" for split in named if not self.files[split]]
+            raise InputError(f"split={name}: no such split in data.files; expected {one_of(self.files, name)}")
+        missing = [f"data.files.{split}=null" for split in named if not self.files[split]]
         if missing:
-            raise InputError(f"{', '.join(missing)}: no file given, expected a {self.path} file or a pattern")
+            raise InputError(f"{', '.join(missing)}: expected a {self.path} file or a pattern")
         return {split: _matching(str(self.files[split])) for split in named}
 
     def _identity(self, split: Split) -> object:
@@ -77,7 +77,7 @@ class RecordsCorpus(DatasetsCorpus):
         for key, field in self.fields.items():
             if field not in named:
                 raise InputError(
-                    f"{key}: {file}:1: names no field {field!r}, but {listed(named)}; "
+                    f"{key}={field}: no such field in {file}:1, which names {listed(named)}; "
                     f"expected the names of the fields in the first line{nearest(field, named)}"
                 )
 
@@ -90,6 +90,6 @@ def _matching(pattern: str) -> list[Path]:
     root = Path(path.anchor or ".")
     found = sorted(file.resolve() for file in root.glob(str(path.relative_to(path.anchor))) if file.is_file())
     if not found:
-        what = "is a directory, expected a file" if path.is_dir() else "no such file"
-        raise InputError(f"{pattern}: {what}")
+        what = "is a directory" if path.is_dir() else "no such file"
+        raise InputError(f"{pattern}: {what}, expected a file or a pattern")
     return found

@@ -65,9 +65,7 @@ class TextCorpus:
         for split, files in self._files.items():
             optional = {"alignment"} if split == "test" else set()
             if set(files) - optional != set(SIDES):
-                raise ValueError(
-                    f"{split}: has {', '.join(sorted(files)) or 'nothing'}, expected {' and '.join(SIDES)}"
-                )
+                raise ValueError(f"{split}={dict(files)}: expected the keys {' and '.join(SIDES)}")
         check_settings(train_max_length, max_length_ratio, bleu_tokenize, limit, subset_seed, streaming, alignment_base)
         self.train_max_length = train_max_length
         self.max_length_ratio = max_length_ratio
@@ -87,7 +85,8 @@ class TextCorpus:
         wanted = SPLITS if split == "train" else (split,)
         missing = [f"data.{name}.{side}" for name in wanted for side in SIDES if not self._files[name][side]]
         if missing:
-            raise InputError(f"{', '.join(missing)}: no file given, expected a text file each, as {missing[0]}=FILE")
+            absent = ", ".join(f"{key}=null" for key in missing)
+            raise InputError(f"{absent}: expected a text file each, as {missing[0]}=FILE")
         files = self._files[split]
         source, target = str(files["source"]), str(files["target"])
         if split == "train":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
+from lookback.common.checks import check_sizes
 from lookback.data.grammar.derive import AgreeingPair, Deriver, Pair
 from lookback.data.grammar.drawing import Drawing
 from lookback.data.grammar.lexicon import SIZES
@@ -65,9 +66,7 @@ class GrammarCorpus:
         cache: str | None = None,
     ) -> None:
         self.pairs = {"train": train_pairs, "validation": validation_pairs, "test": test_pairs}
-        for split, pairs in self.pairs.items():
-            if pairs < 1:
-                raise ValueError(f"{split}_pairs={pairs}: expected 1 or more")
+        check_sizes({f"{split}_pairs": pairs for split, pairs in self.pairs.items()})
         if not SHORTEST <= min_length <= LONGEST:
             raise ValueError(f"min_length={min_length}: expected {SHORTEST} to {LONGEST} words")
         if not min_length <= max_length <= LONGEST:

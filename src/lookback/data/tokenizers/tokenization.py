@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from tokenizers import models, normalizers, trainers
 
+from lookback.common.checks import check_sizes, check_switches
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
 from lookback.data.tokenizers.backend import piece_backend, word_backend
@@ -84,9 +85,8 @@ class WordTokenization(Tokenization):
 
     def __post_init__(self) -> None:
         _check_size(self.vocabulary_size, SPECIAL_TOKENS, "the special tokens")
-        _check_switches(self.lowercase, self.joint)
-        if not isinstance(self.min_frequency, int) or self.min_frequency < 1:
-            raise ValueError(f"min_frequency: {self.min_frequency}, expected 1 or more")
+        check_switches({"lowercase": self.lowercase, "joint": self.joint})
+        check_sizes({"min_frequency": self.min_frequency})
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         # The library's trainer would give a word of the text that is spelt like a special token the id of that token.
@@ -103,7 +103,7 @@ class WordTokenization(Tokenization):
         frequent = sorted((-count, word) for word, count in counts.items() if count >= self.min_frequency)
         if not frequent:
             raise InputError(
-                f"tokenizer.min_frequency: {self.min_frequency}, but no word of the training sentences is as frequent, "
+                f"tokenizer.min_frequency={self.min_frequency}: no word of the training sentences is as frequent; "
                 f"expected {max(counts.values())} or less"
             )
         words = (*SPECIAL_TOKENS, *(word for _, word in frequent[: self.vocabulary_size - len(SPECIAL_TOKENS)]))
@@ -129,7 +129,7 @@ class PieceTokenization(Tokenization):
 
     def __post_init__(self) -> None:
         _check_size(self.vocabulary_size, _FIXED, "the special tokens and the bytes")
-        _check_switches(self.lowercase, self.joint)
+        check_switches({"lowercase": self.lowercase, "joint": self.joint})
 
     @property
     def _room(self) -> int:
@@ -218,27 +218,21 @@ class FileTokenization(Tokenization):
         try:
             return Tokenizer(renumbered(content.decode()))
         except Exception as error:  # the library raises bare Exception on malformed input
-            raise InputError(f"tokenizer.{side}: {path} is not a tokenizer.json: {error}") from error
+            raise InputError(f"tokenizer.{side}={path}: expected a tokenizer.json ({error})") from error
 
     def _content(self, side: str) -> tuple[Path, bytes]:
         file = self.source if side == "source" else self.target
         if file is None:
-            raise InputError(f"tokenizer.{side}: not given, expected the path of a tokenizer.json")
+            raise InputError(f"tokenizer.{side}=null: expected the path of a tokenizer.json")
         path = Path(file).expanduser()
         if not path.is_file():
-            raise InputError(f"tokenizer.{side}: {path}: no such file, expected a tokenizer.json")
+            raise InputError(f"tokenizer.{side}={path}: no such file; expected a tokenizer.json")
         return path, path.read_bytes()
 
 
 def _check_size(vocabulary_size: int, taken: Sequence[str], by: str) -> None:
     if not isinstance(vocabulary_size, int) or vocabulary_size <= len(taken):
-        raise ValueError(f"vocabulary_size: {vocabulary_size}, expected more than {len(taken)} ({by} take these)")
-
-
-def _check_switches(lowercase: bool, joint: bool) -> None:
-    for name, value in (("lowercase", lowercase), ("joint", joint)):
-        if not isinstance(value, bool):
-            raise ValueError(f"{name}: {value}, expected true or false")
+        raise ValueError(f"vocabulary_size={vocabulary_size!r}: expected more than {len(taken)} ({by} take these)")
 
 
 def _no_words() -> InputError:

@@ -160,7 +160,9 @@ class Tokenizer:
         try:
             return cls(tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8")))
         except Exception as error:  # the library raises bare Exception on malformed input
-            raise InputError(f"{path}: not a tokenizer of this project: {error}") from error
+            raise InputError(
+                f"{path}: not a tokenizer of this project ({error}), expected one that it saved"
+            ) from error
 
 
 class _IdLists:
