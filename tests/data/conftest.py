@@ -17,7 +17,7 @@ def tiny() -> Path:
 
 @pytest.fixture(autouse=True)
 def datasets_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of `datasets` for each test."""
+    """An empty cache of ``datasets`` for each test."""
     import datasets
 
     cache = tmp_path_factory.mktemp("datasets_cache")

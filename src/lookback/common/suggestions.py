@@ -9,7 +9,7 @@ _LONGEST_NAME = 40  # characters of a name in a message
 
 
 def one_of(known: Iterable[str], word: str) -> str:
-    """What a name may be, and which of these `word` is most like."""
+    """What a name may be, and which of these ``word`` is most like."""
     names = sorted(known)
     return ("one of " if names[1:] else "") + listed(names) + nearest(word, names)
 
@@ -21,6 +21,6 @@ def listed(names: Sequence[str]) -> str:
 
 
 def nearest(word: str, names: Sequence[str]) -> str:
-    """A question, to end a message with, whether the one most like `word` is meant; nothing where none is like it."""
+    """A question, to end a message with, whether the one most like ``word`` is meant; nothing where none is like it."""
     near = get_close_matches(word, names, n=1)
     return f"; did you mean {near[0]}?" if near else ""

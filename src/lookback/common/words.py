@@ -29,7 +29,7 @@ _WORD = re.compile(f"[{_UNSPACED}][{_MARKS}]*|[^\\s{_UNSPACED}]+")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: what `str.split()` gives, but a character of a script without spaces is one of its own.
+    """The words of a text: what ``str.split()`` gives, but a character of a script without spaces is one of its own.
 
     These are Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar; a character takes its combining marks along.
     """
@@ -37,7 +37,7 @@ def words(text: str) -> list[str]:
 
 
 def has_spaced_words(*texts: str) -> bool:
-    """Whether the words of each text are those of `str.split()`, which gold links count: not in all scripts."""
+    """Whether the words of each text are those of ``str.split()``, which gold links count: not in all scripts."""
     return all(len(words(text)) == len(text.split()) for text in texts)
 
 

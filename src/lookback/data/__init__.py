@@ -1,6 +1,6 @@
 """Text in: corpora, tokenizers, batches.
 
-Names are imported when first asked for, so that `from lookback.data import Tokenizer` does not wait for torch.
+Names are imported when first asked for, so that ``from lookback.data import Tokenizer`` does not wait for torch.
 """
 
 from importlib import import_module

@@ -40,10 +40,10 @@ class TranslationData(lightning.LightningDataModule):
     """Loads a corpus, learns the tokenizers from its training split, and serves batches.
 
     The validation and test splits are used whole. Training pairs without words on a side, or beyond the corpus'
-    `train_max_length` or `max_length_ratio`, are dropped, counted and printed. What is prepared is cached: which pairs
-    are kept, the tokenizers, and the token ids, which are memory-mapped. A second start only reads it.
+    ``train_max_length`` or ``max_length_ratio``, are dropped, counted and printed. What is prepared is cached: which
+    pairs are kept, the tokenizers, and the token ids, which are memory-mapped. A second start only reads it.
 
-    A training split that is a stream is never prepared as a whole: windows of `shuffle_buffer` pairs are filtered,
+    A training split that is a stream is never prepared as a whole: windows of ``shuffle_buffer`` pairs are filtered,
     encoded, shuffled and cut into batches as training reaches them, and the tokenizers are learnt from the first
     window. The stream's length is not known, and neither are the counts that depend on it. Dropped pairs are counted as
     far as training has read, and printed at its end.
@@ -51,15 +51,15 @@ class TranslationData(lightning.LightningDataModule):
     Args:
         corpus: the text.
         tokenization: how the tokenizers are learnt.
-        batch_size: training pairs or tokens a batch, as `batch_unit` says.
+        batch_size: training pairs or tokens a batch, as ``batch_unit`` says.
         batch_unit: "sentences" or "tokens"; tokens are those of the larger side, padding included.
         evaluation_batch_size: pairs of a validation or test batch.
         shuffle_buffer: pairs of a stream that are shuffled together.
         seed: of the order of the training pairs.
-        source_tokenizer: of a trained model; None: `tokenization` learns it.
+        source_tokenizer: of a trained model; None: ``tokenization`` learns it.
         target_tokenizer: the same for the target side.
 
-    Errors: ValueError for an argument out of range. `setup` raises InputError if the corpus cannot be read or a split
+    Errors: ValueError for an argument out of range. ``setup`` raises InputError if the corpus cannot be read or a split
     is empty.
     """
 
@@ -124,12 +124,12 @@ class TranslationData(lightning.LightningDataModule):
 
     @property
     def source_tokenizer(self) -> Tokenizer:
-        """The one that was given, or after `setup` the one that was learnt."""
+        """The one that was given, or after ``setup`` the one that was learnt."""
         return _ready(self._source_tokenizer)
 
     @property
     def target_tokenizer(self) -> Tokenizer:
-        """The one that was given, or after `setup` the one that was learnt."""
+        """The one that was given, or after ``setup`` the one that was learnt."""
         return _ready(self._target_tokenizer)
 
     @property
@@ -143,9 +143,9 @@ class TranslationData(lightning.LightningDataModule):
         return self.corpus.streaming
 
     def texts(self, split: str) -> datasets.Dataset:
-        """The raw text of "train" (the pairs that are kept), "validation" or "test". `Batch.ids` are its rows.
+        """The raw text of "train" (the pairs that are kept), "validation" or "test". ``Batch.ids`` are its rows.
 
-        Features: `source`, `target`, and `alignment` if the corpus has it. There is no "train" of a stream.
+        Features: ``source``, ``target``, and ``alignment`` if the corpus has it. There is no "train" of a stream.
         """
         texts = _ready(self._texts)[split]
         if split == "train" and self._selection is not None and self._selection.dropped:
@@ -155,11 +155,11 @@ class TranslationData(lightning.LightningDataModule):
     def describe(self) -> dict[str, Any]:
         """Numbers of the prepared data, as plain containers.
 
-        `train`, `validation`, `test`: as `EncodedPairs.describe`. `dropped`: training pairs that were dropped, by
-        reason; of a stream, among those that training has reached, each counted once however often it is read.
-        `overlap`: how many test pairs are also in the training split, as `Selection` has it. `padding_waste`: the share
-        of padding among the tokens of a training epoch. The two vocabulary sizes include the four special tokens. What
-        depends on the length of a stream is None.
+        ``train``, ``validation``, ``test``: as ``EncodedPairs.describe``. ``dropped``: training pairs that were
+        dropped, by reason; of a stream, among those that training has reached, each counted once however often it is
+        read. ``overlap``: how many test pairs are also in the training split, as ``Selection`` has it.
+        ``padding_waste``: the share of padding among the tokens of a training epoch. The two vocabulary sizes include
+        the four special tokens. What depends on the length of a stream is None.
         """
         counts = {split: pairs.describe() for split, pairs in _ready(self._encoded).items()}
         return {
@@ -173,7 +173,7 @@ class TranslationData(lightning.LightningDataModule):
         }
 
     def save_tokenizers(self, directory: str | os.PathLike[str]) -> None:
-        """Write `source.json` and `target.json` into `directory`."""
+        """Write ``source.json`` and ``target.json`` into ``directory``."""
         self.source_tokenizer.save(Path(directory) / "source.json")
         self.target_tokenizer.save(Path(directory) / "target.json")
 
@@ -184,7 +184,7 @@ class TranslationData(lightning.LightningDataModule):
             report_dropped(reached.pairs - sum(reached.dropped.values()), reached.dropped)
 
     def train_dataloader(self) -> Loader:
-        """The training batches of this rank, from the place that `load_state_dict` was given."""
+        """The training batches of this rank, from the place that ``load_state_dict`` was given."""
         rank, ranks = self._rank()
         counted = self.trainer is not None
         if self._stream is None:
@@ -217,7 +217,7 @@ class TranslationData(lightning.LightningDataModule):
         return {} if self._training is None else self._training.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Make the next `train_dataloader` go on from a state of `state_dict`."""
+        """Make the next ``train_dataloader`` go on from a state of ``state_dict``."""
         self._resumed = state_dict
 
     def _load(self, split: str) -> None:
@@ -307,9 +307,9 @@ class TranslationData(lightning.LightningDataModule):
 def evaluation_loader(
     texts: datasets.Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, batch_size: int
 ) -> BatchLoader:
-    """Batches of any text with the columns `source` and `target`, as `test_dataloader` gives them for a corpus.
+    """Batches of any text with the columns ``source`` and ``target``, as ``test_dataloader`` gives them for a corpus.
 
-    Every row comes once, in a fixed order, the longest sources first. `Batch.ids` are rows of `texts`.
+    Every row comes once, in a fixed order, the longest sources first. ``Batch.ids`` are rows of ``texts``.
     """
     pairs = encode_pairs(texts, source_tokenizer, target_tokenizer)
     sampler = BucketBatchSampler(

@@ -1,7 +1,7 @@
-"""What the library `datasets` may change without notice: private names, texts of errors, the layout of its cache.
+"""What the library ``datasets`` may change without notice: private names, texts of errors, the layout of its cache.
 
-All uses are here, and pyproject.toml caps the version. A newer `datasets` may be allowed when the tests of this module
-pass with it.
+All uses are here, and pyproject.toml caps the version. A newer ``datasets`` may be allowed when the tests of this
+module pass with it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 """A whole commit hash"""
-_PATIENCE = 5.0  # seconds to find out whether the Hub can be reached; `datasets` alone tries for half a minute
+_PATIENCE = 5.0  # seconds to find out whether the Hub can be reached; ``datasets`` alone tries for half a minute
 
 
 def datasets_fingerprint(dataset: Dataset) -> str:
-    """The name that `datasets` gives the content of a split: equal for equal content that was made in the same way."""
+    """The fingerprint by which ``datasets`` knows a split: equal for equal content that was made in the same way."""
     return dataset._fingerprint
 
 
@@ -35,7 +35,7 @@ def memory_mapped(file: Path, fingerprint: str) -> Dataset:
 
 
 def stream_of(batches: Callable[[], Iterator[pa.RecordBatch]], features: Features) -> IterableDataset:
-    """A stream of the rows of `batches()`, which is called each time the stream is read from its start."""
+    """A stream of the rows of ``batches()``, which is called each time the stream is read from its start."""
     import pyarrow as pa
     from datasets import DatasetInfo, IterableDataset
     from datasets.iterable_dataset import ArrowExamplesIterable
@@ -67,7 +67,7 @@ def cached_revision(dataset: Dataset) -> str | None:
 
 @contextmanager
 def offline_if_unreachable() -> Iterator[None]:
-    """Inside, `datasets` reads its cache at once if the Hub cannot be reached, instead of trying again and again."""
+    """Inside, ``datasets`` reads its cache at once if the Hub cannot be reached, instead of trying again and again."""
     from datasets import config
     from huggingface_hub import constants
     from huggingface_hub.utils import get_session
@@ -103,7 +103,7 @@ def known_splits(error: BaseException) -> list[str] | None:
 
 
 def is_of_a_stream(error: BaseException) -> bool:
-    """Whether an error for which there are `known_splits` is of a stream, which takes whole splits alone."""
+    """Whether an error for which there are ``known_splits`` is of a stream, which takes whole splits alone."""
     return str(error).startswith("Bad split")
 
 

@@ -14,7 +14,7 @@ LINE_EVERY = 8.0
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Show a step on standard error while the block runs. Inside it, `datasets` shows no progress bars of its own."""
+    """Show a step on standard error while the block runs. Inside it, ``datasets`` shows no progress bars of its own."""
     from datasets.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     from rich.console import Console
 
@@ -31,7 +31,7 @@ def step(title: str) -> Iterator[None]:
 
 @contextmanager
 def _lines(title: str) -> Iterator[None]:
-    """A line now, and one every `LINE_EVERY` seconds while the block runs."""
+    """A line now, and one every ``LINE_EVERY`` seconds while the block runs."""
     print(f"{title} …", file=sys.stderr, flush=True)
     start, ended = time.monotonic(), Event()
 

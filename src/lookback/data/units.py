@@ -15,7 +15,7 @@ _SLICE = 50_000  # sentences that are cut into units in memory at once
 
 
 def count_words(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray:
-    """The number of words of each text, `len(words(text))`: (N,), int64."""
+    """The number of words of each text, ``len(words(text))``: (N,), int64."""
     if not isinstance(texts, pa.Array | pa.ChunkedArray):
         texts = pa.array(texts, pa.large_string())
     counts = [np.zeros(0, np.int64)]
@@ -26,11 +26,11 @@ def count_words(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray
 
 
 class Units(NamedTuple):
-    """Texts cut at U+0020 and nowhere else: `" ".join` of a text's units gives the text back.
+    """Texts cut at U+0020 and nowhere else: ``" ".join`` of a text's units gives the text back.
 
     Args:
         distinct: each distinct unit once.
-        codes: (units,), the units of all texts one after the other, as indices into `distinct`.
+        codes: (units,), the units of all texts one after the other, as indices into ``distinct``.
         lengths: (N,) int64, the number of units of each text, 0 for the empty text.
     """
 
@@ -57,7 +57,7 @@ def slices(texts: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
 
 
 def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """(N,): the sums of N consecutive segments of `values`, which are `lengths` long."""
+    """(N,): the sums of N consecutive segments of ``values``, which are ``lengths`` long."""
     totals = np.concatenate([[0], np.cumsum(values)])
     ends = np.cumsum(lengths)
     return totals[ends] - totals[ends - lengths]

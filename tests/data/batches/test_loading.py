@@ -108,7 +108,7 @@ SETTINGS = {
 
 
 # An epoch of the corpus has 13 batches, of the stream 14. Taken up there, Lightning does not count the batches of an
-# update from the start of the epoch, as it does without a stop: `LastCheckpoint` saves behind it.
+# update from the start of the epoch, as it does without a stop: ``LastCheckpoint`` saves behind it.
 CASES = [case for case in product([False, True], SETTINGS, [6, 13, 14]) if case != (True, "gathered", 14)]
 
 

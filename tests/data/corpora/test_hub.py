@@ -229,7 +229,7 @@ def test_bad_settings_name_the_argument(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_directory_takes_the_place_of_an_id(streaming: bool, tmp_path: Path, no_network: list[str]) -> None:
-    """As `data=multi30k data.path=DIR` has it: what the id's revision was does not matter."""
+    """As ``data=multi30k data.path=DIR`` has it: what the id's revision was does not matter."""
     folder = layout(tmp_path / "corpus", as_json)
     changes = {"data_dir": "data", "limit": 7, "streaming": streaming}
     for split in SPLITS:

@@ -23,7 +23,7 @@ GOOD = b"one\ntwo\nthree\n"
 
 
 def config() -> DictConfig:
-    """What `data=text` composes."""
+    """What ``data=text`` composes."""
     with hydra.initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
         return hydra.compose("data/text").data
 

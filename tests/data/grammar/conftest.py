@@ -32,7 +32,7 @@ class Parser:
         return found
 
     def _parse(self, symbol: str, start: int, end: int) -> frozenset[tuple]:
-        """Every French of `symbol` over the words from `start` to `end`: words, each with its source positions."""
+        """Every French side of ``symbol`` over the words ``start`` to ``end``: words with their source positions."""
         words = self._sentence[start:end]
         if symbol in self.words:
             return frozenset(
@@ -49,7 +49,7 @@ class Parser:
         return frozenset(found)
 
     def _match(self, items: tuple[str, ...], start: int, end: int) -> list[list[tuple[int, int]]]:
-        """Every way to lay the items of a rule's English side over the words from `start` to `end`."""
+        """Every way to lay the items of a rule's English side over the words from ``start`` to ``end``."""
         if not items:
             return [[]] if start == end else []
         item, rest = items[0], items[1:]

@@ -67,7 +67,7 @@ def test_plain_alignment_only() -> None:
 
 
 def test_tense_shows_in_english() -> None:
-    """A verb like `put`, present and past alike, would leave the French tense open."""
+    """A verb like ``put``, present and past alike, would leave the French tense open."""
     for name, table in lexicon.VERBS.items():
         for english, *_ in inflection._rows(table, None):
             base, past, _ = inflection._english_forms(english)

@@ -270,7 +270,7 @@ def test_clauses_are_told_apart() -> None:
 
 @pytest.mark.parametrize("lexicon", ["small", "medium", "full"])
 def test_one_expression_of_time_a_clause(lexicon: str) -> None:
-    """`yesterday , i often arrived last week` has three; over 500 pairs of 4 to 90 words."""
+    """``yesterday , i often arrived last week`` has three; over 500 pairs of 4 to 90 words."""
     deriver, random = Clauses(lexicon), Random(1)
     counts: Counter[int] = Counter()
     for index in range(500):

@@ -95,7 +95,7 @@ class Sentences:
 
     Attributes:
         tokens: (sum of lengths,) int32, all sentences one after the other.
-        starts: (N,) int64, where each begins in `tokens`.
+        starts: (N,) int64, where each begins in ``tokens``.
         lengths: (N,) int64, tokens of each.
     """
 
@@ -133,21 +133,21 @@ def encode_sources(texts: Sequence[str], tokenizer: Tokenizer) -> Sources:
 class BucketBatchSampler(Sampler[np.ndarray]):
     """Yields the rows of each batch: pairs of similar lengths together, every pair exactly once an epoch.
 
-    Pairs are sorted by length and cut into batches. In training (`shuffle`), pairs of equal lengths change places and
-    batches change their order from epoch to epoch, depending on `seed` and the epoch alone. The batches' sizes, and so
-    their number, are the same in every epoch. Without `shuffle` the order is always the same, longest sources first: a
-    batch that does not fit into memory fails at once, not after an hour.
+    Pairs are sorted by length and cut into batches. In training (``shuffle``), pairs of equal lengths change places and
+    batches change their order from epoch to epoch, depending on ``seed`` and the epoch alone. The batches' sizes, and
+    so their number, are the same in every epoch. Without ``shuffle`` the order is always the same, longest sources
+    first: a batch that does not fit into memory fails at once, not after an hour.
 
-    When several devices train, each has a sampler with its `rank`. All get the same number of batches, of similar
+    When several devices train, each has a sampler with its ``rank``. All get the same number of batches, of similar
     lengths at the same step, and together every pair exactly once.
 
     Args:
         source_lengths: (N,) tokens of each source, EOS included.
         target_lengths: (N,) tokens to predict of each target, EOS included.
         batch_size: sentences of a batch; or tokens, those of its padded source or padded target, whichever has more.
-        unit: "sentences" or "tokens". A sentence of more tokens than `batch_size` is a batch of its own. A batch of B
+        unit: "sentences" or "tokens". A sentence of more tokens than ``batch_size`` is a batch of its own. A batch of B
             sentences also has 1,000 B tokens at most, so that it is not padded to one stray line of 10,000 words. If
-            every batch is one sentence and their number is no multiple of `ranks`, up to ranks - 1 batches hold two.
+            every batch is one sentence and their number is no multiple of ``ranks``, up to ranks - 1 batches hold two.
         seed: of the shuffle; a tuple of numbers is one seed too.
         shuffle: True for training.
         rank: which share of the batches this sampler yields, 0 to ranks - 1.
@@ -217,7 +217,7 @@ class BucketBatchSampler(Sampler[np.ndarray]):
             yield order[self._starts[batch] : self._stops[batch]]
 
     def _order(self, rows: np.ndarray) -> np.ndarray:
-        """`rows` sorted by length. Rows of equal lengths keep their order, and shuffling changes that order alone."""
+        """``rows`` sorted by length. Rows of equal lengths keep their order, and shuffling changes that order alone."""
         # The first key is the length that takes time: the target's in training, which unrolls over it, the source's in
         # decoding. The second key, the other length, rises and falls in turn: a batch that spans two values of the
         # first then does not hold both the smallest and the largest of the second.
@@ -241,7 +241,7 @@ def _cut(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
 
 
 def _divisible(starts: np.ndarray, count: int, ranks: int) -> np.ndarray:
-    """The same batches, the largest of them halved until their number is a multiple of `ranks`."""
+    """The same batches, the largest of them halved until their number is a multiple of ``ranks``."""
     while over := len(starts) % ranks:
         sizes = np.diff(np.append(starts, count))
         largest = int(sizes.argmax())

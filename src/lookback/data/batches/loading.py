@@ -15,7 +15,7 @@ from lookback.data.preparation.encoding import EncodedPairs
 
 
 class Epochs(Protocol):
-    """A loader's `sampler` as Lightning sees it: `set_epoch` is called before each epoch."""
+    """A loader's ``sampler`` as Lightning sees it: ``set_epoch`` is called before each epoch."""
 
     epoch: int
 
@@ -23,13 +23,13 @@ class Epochs(Protocol):
 
 
 class Loader(ABC):
-    """Yields the batches of the epoch that `sampler.set_epoch` chose. Its state is the number of batches used.
+    """Yields the batches of the epoch that ``sampler.set_epoch`` chose. Its state is the number of batches used.
 
-    After `load_state_dict`, that epoch begins with the first batch that was not used. Other epochs are whole.
+    After ``load_state_dict``, that epoch begins with the first batch that was not used. Other epochs are whole.
 
     Args:
         sampler: holds the epoch.
-        counted: whether `take` is called for each batch that is used. That is needed where Lightning reads one batch
+        counted: whether ``take`` is called for each batch that is used. That is needed where Lightning reads one batch
             ahead of training, as it does of a stream. Otherwise a batch counts as used when it is yielded.
     """
 
@@ -43,7 +43,7 @@ class Loader(ABC):
 
     @abstractmethod
     def _batches(self, state: dict[str, Any]) -> Iterator[Batch]:
-        """The batches of an epoch after the first `state["batch"]`."""
+        """The batches of an epoch after the first ``state["batch"]``."""
 
     def __iter__(self) -> Iterator[Batch]:
         # this is a generator: it starts when the first batch is asked for, and by then the epoch is known
@@ -83,7 +83,7 @@ class BatchLoader(Loader):
     Args:
         dataset: the pairs.
         sampler: the rows of each batch.
-        counted: as in `Loader`.
+        counted: as in ``Loader``.
     """
 
     def __init__(self, dataset: EncodedPairs, sampler: BucketBatchSampler, counted: bool = False) -> None:

@@ -85,10 +85,10 @@ class Window:
 
 
 def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, place: Place) -> Iterator[Window]:
-    """The windows of a stream, from `place` on. A window without a pair is left out, unless it is the last.
+    """The windows of a stream, from ``place`` on. A window without a pair is left out, unless it is the last.
 
     Args:
-        stream: with the string features `source` and `target`.
+        stream: with the string features ``source`` and ``target``.
         size: pairs of a window, dropped ones included.
         limits: how long a training pair may be.
         epoch: the number of the reading; a stream may order its files by it.
@@ -117,7 +117,7 @@ def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, plac
 
 
 class StreamLoader(Loader):
-    """Batches of a stream: every pair once an epoch, window by window, each in the order of a `BucketBatchSampler`.
+    """Batches of a stream: every pair once an epoch, window by window, each in the order of a ``BucketBatchSampler``.
 
     The order depends on seed, epoch and window alone. Every rank reads the whole stream and takes its share of the
     batches; all ranks get the same number. The state also holds the place where the window of the next batch starts,
@@ -126,12 +126,12 @@ class StreamLoader(Loader):
     Args:
         read: gives the windows of an epoch from a place on; the last of them may be empty.
         encode: encodes the pairs of a window.
-        batch_size: as in `BucketBatchSampler`.
+        batch_size: as in ``BucketBatchSampler``.
         unit: the same.
         seed: the same.
         rank: the same.
         ranks: the same.
-        counted: as in `Loader`.
+        counted: as in ``Loader``.
 
     Errors: InputError, while the stream is read, if it has fewer pairs to train on than there are ranks.
     """

@@ -20,7 +20,12 @@ _ROWS = 50_000
 
 
 def columns(texts: Dataset, keep: np.ndarray | None = None) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """The sources and the targets of every row, or of those where `keep`, (N,) bool, is true; 50,000 rows at a time."""
+    """The sources and the targets of a split, 50,000 rows at a time.
+
+    Args:
+        texts: the split.
+        keep: (N,) bool, the rows to give; None means all.
+    """
     start = 0
     for table in texts.select_columns(list(SIDES)).with_format("arrow").iter(_ROWS):
         source, target = (one_array(table.column(side)) for side in SIDES)
@@ -32,7 +37,10 @@ def columns(texts: Dataset, keep: np.ndarray | None = None) -> Iterator[tuple[pa
 
 
 def on_both_sides(function: Callable[[_Side], _Result], source: _Side, target: _Side) -> tuple[_Result, _Result]:
-    """What `function` gives for each side. Two threads run it: Arrow and NumPy release Python's lock in their loops."""
+    """The results of ``function`` for the source and for the target.
+
+    It runs in two threads: Arrow and NumPy release Python's lock in their loops.
+    """
     with ThreadPoolExecutor(1) as other:
         from_source = other.submit(function, source)
         from_target = function(target)

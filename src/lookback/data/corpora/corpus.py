@@ -1,4 +1,4 @@
-"""The interface of every `data=…`: parallel text in three splits."""
+"""The interface of every ``data=…``: parallel text in three splits."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SIDES = ("source", "target")
 
 @runtime_checkable
 class Corpus(Protocol):
-    """Parallel text. Lengths are counted in words of the raw source, as `lookback.common.words.words` gives them.
+    """Parallel text. Lengths are counted in words of the raw source, as ``lookback.common.words.words`` gives them.
 
     Attributes:
-        train_max_length: the longest source of a training pair, in words; None means no limit. `TranslationData`
+        train_max_length: the longest source of a training pair, in words; None means no limit. ``TranslationData``
             drops longer training pairs, and reports draw the limit on the length axis.
         max_length_ratio: training pairs whose longer side has more than this many times the words of the shorter are
             dropped too; None means no limit.
@@ -33,14 +33,14 @@ class Corpus(Protocol):
     streaming: bool
 
     def load(self, split: str) -> Dataset | IterableDataset:
-        """The split "train", "validation" or "test", with the string features `source` and `target`.
+        """The split "train", "validation" or "test", with the string features ``source`` and ``target``.
 
-        Other splits are not read. No text is None. With `streaming`, the training split is an IterableDataset; the
+        Other splits are not read. No text is None. With ``streaming``, the training split is an IterableDataset; the
         others never are.
 
-        A corpus with gold word alignments adds `alignment`, the sure links: a list of [source word, target word] pairs,
-        both counted from 0. It may add `possible`, the links that are possible but not sure.
-        Row i of a split is sentence i everywhere else, so a corpus leaves out no line of a test set.
+        A corpus with gold word alignments adds ``alignment``, the sure links: a list of [source word, target word]
+        pairs, both counted from 0. It may add ``possible``, the links that are possible but not sure. Row i of a split
+        is sentence i everywhere else, so a corpus leaves out no line of a test set.
 
         Errors: InputError if the text cannot be read.
         """

@@ -1,4 +1,4 @@
-"""What the corpora that the library `datasets` reads have in common: ids of the Hub, directories, files of records."""
+"""The common part of the corpora that the library ``datasets`` reads: from the Hub, a directory or files of records."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Split:
 
 @dataclass(kw_only=True, eq=False)
 class DatasetsCorpus(ABC):
-    """Rows that the library `datasets` reads. Two fields of a row are its source and its target.
+    """Rows that the library ``datasets`` reads. Two fields of a row are its source and its target.
 
     Row i of a split is row i there. A text may hold any Unicode character but NUL, and 1 MiB at most. In training, a
     text that is None counts as empty, and pairs with an empty side are dropped and counted; in validation and test it
@@ -83,24 +83,24 @@ class DatasetsCorpus(ABC):
 
     Args:
         path: what is read; each kind of corpus says what it names.
-        train: `{"split": NAME}`, any split or slice that `datasets` knows, such as "train[:1000]".
+        train: ``{"split": NAME}``, any split or slice that ``datasets`` knows, such as "train[:1000]".
         validation: the same for validation.
-        test: the same for the test set; also `alignment`, the file of its gold word alignment or None, as
-            `with_alignment` reads it.
+        test: the same for the test set; also ``alignment``, the file of its gold word alignment or None, as
+            ``with_alignment`` reads it.
         source_language: the language that is translated. Config files build the fields and the configuration's name
             from the two languages, so that exchanging them reverses the direction.
         target_language: the language that it is translated into.
         source_field: the field that holds the source text. A dot leads into a field of a field: "translation.de".
         target_field: the field that holds its translation.
-        train_max_length: as `TextCorpus` has it, and so are the next two.
+        train_max_length: as ``TextCorpus`` has it, and so are the next two.
         max_length_ratio: see there.
         bleu_tokenize: see there.
-        limit: as `TextCorpus` has it, and so are the next three. A stream cannot be sliced.
+        limit: as ``TextCorpus`` has it, and so are the next three. A stream cannot be sliced.
         subset_seed: see there.
         streaming: see there.
         alignment_base: see there.
 
-    Errors: ValueError for a setting out of range. `load` raises InputError, one line, for what is not there (path,
+    Errors: ValueError for a setting out of range. ``load`` raises InputError, one line, for what is not there (path,
     configuration, split, field), with what there is; for fields that hold no text; for a text that is None, overlong or
     has a NUL (with its row, counted from 0); for a file that cannot be parsed (with its line where it is known); and
     for an empty split.
@@ -147,7 +147,7 @@ class DatasetsCorpus(ABC):
         return {"data.source_field": self.source_field, "data.target_field": self.target_field}
 
     def load(self, split: str) -> Dataset | IterableDataset:
-        """The split, as `Corpus` says: memory-mapped, or with `streaming` the training split as a stream."""
+        """The split, as ``Corpus`` says: memory-mapped, or with ``streaming`` the training split as a stream."""
         settings = getattr(self, split)
         name = str(settings["split"])
         files = self._files(name)
@@ -169,7 +169,7 @@ class DatasetsCorpus(ABC):
 
     @abstractmethod
     def _read(self, split: Split, scratch: Path | None, streaming: bool) -> Any:
-        """The rows as `datasets` gives them. A copy that it makes of local files goes to `scratch`."""
+        """The rows as ``datasets`` gives them. A copy that it makes of local files goes to ``scratch``."""
 
     @abstractmethod
     def _format(self, file: Path) -> str | None:
@@ -200,7 +200,7 @@ class DatasetsCorpus(ABC):
 
     def _batches(self, split: Split, rows: Any, scratch: Path) -> Iterator[pa.RecordBatch]:
         if rows is None:
-            # `datasets` would copy every split of local files to give a slice of one; a whole split it reads directly
+            # ``datasets`` would copy every split of local files to give a slice of one; a whole split it reads directly
             rows = self._read(split, scratch, streaming=bool(split.files) and split.is_whole)
         first_row = 0
         with self._explained(split):
@@ -235,7 +235,7 @@ class DatasetsCorpus(ABC):
 
     @contextmanager
     def _explained(self, split: Split) -> Iterator[None]:
-        """What `datasets` raises inside becomes one line that names what the user can mend."""
+        """What ``datasets`` raises inside becomes one line that names what the user can mend."""
         from datasets.exceptions import DatasetNotFoundError, DatasetsError
         from huggingface_hub.errors import OfflineModeIsEnabled
 
@@ -282,15 +282,15 @@ class DatasetsCorpus(ABC):
 
 
 def load_configuration(path: str, name: str | None, shown: str, options: Mapping[str, Any]) -> Any:
-    """What `datasets.load_dataset` gives for a configuration, whichever language its name has first.
+    """What ``datasets.load_dataset`` gives for a configuration, whichever language its name has first.
 
     Args:
         path: an id of the Hub or a directory.
         name: the configuration, None for the only one. For "en-de", "de-en" is taken where it alone exists.
         shown: what messages call the path.
-        options: other arguments of `load_dataset`.
+        options: other arguments of ``load_dataset``.
 
-    Errors: InputError if there is no such configuration; whatever `load_dataset` raises else.
+    Errors: InputError if there is no such configuration; whatever ``load_dataset`` raises else.
     """
     from datasets import load_dataset
 

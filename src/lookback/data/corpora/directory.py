@@ -13,16 +13,17 @@ from lookback.data.corpora.record_files import check_records, format_of
 
 @dataclass(kw_only=True, eq=False)
 class DirectoryCorpus(DatasetsCorpus):
-    """A local directory in the layout of a repository of the Hugging Face Hub, such as `{train,validation,test}.jsonl`.
+    """A local directory in the layout of a repository of the Hugging Face Hub.
 
-    The prepared pairs are found again by the paths, sizes and modification times of the files.
+    For example, it holds ``train.jsonl``, ``validation.jsonl`` and ``test.jsonl``. The prepared pairs are found again
+    by the paths, sizes and modification times of the files.
 
     Args:
         path: the directory.
         name: the configuration, such as "de-en"; None means the only one. Where "en-de" alone exists, that is taken.
         data_dir: the folder in it that holds all that is to be read; None means the whole.
 
-    The other arguments are those of `DatasetsCorpus`, and so are the errors.
+    The other arguments are those of ``DatasetsCorpus``, and so are the errors.
     """
 
     name: str | None = None
@@ -32,7 +33,7 @@ class DirectoryCorpus(DatasetsCorpus):
         folder = Path(self.path).expanduser()
         if not folder.is_dir():
             raise InputError(f"data.path={self.path}: no such directory; expected one")
-        # which of them make up the split, `datasets` decides
+        # which of them make up the split, ``datasets`` decides
         return {"": sorted(file for file in folder.resolve().rglob("*") if file.is_file())}
 
     def _identity(self, split: Split) -> object:

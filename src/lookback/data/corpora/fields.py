@@ -22,7 +22,7 @@ def text_columns(
     fill: bool,
     refuse: Callable[[str], None],
 ) -> pa.Table:
-    """The columns `source` and `target` of some rows, checked.
+    """The columns ``source`` and ``target`` of some rows, checked.
 
     Args:
         table: the rows.

@@ -41,10 +41,10 @@ class Gold(NamedTuple):
 def read_gold(path: str | Path, texts: Iterable[tuple[str, str]], base: int) -> list[Gold]:
     """The links of a file, for each of these pairs of source and target.
 
-    Line N of the file holds the links of pair N, none if it is blank: `i-j` (sure) and `ipj` (possible) between word i
-    of the source and word j of the target, counted from `base`. Words are what `str.split()` gives. Source and
-    target are those of the pairs: a file of the other direction is not reversed. It is refused if a link of it names a
-    word that is not there.
+    Line N of the file holds the links of pair N, none if it is blank: ``i-j`` (sure) and ``ipj`` (possible) between
+    word i of the source and word j of the target, counted from ``base``. Words are what ``str.split()`` gives. Source
+    and target are those of the pairs: a file of the other direction is not reversed. It is refused if a link of it
+    names a word that is not there.
 
     Args:
         path: the file, plain or .gz.
@@ -72,9 +72,9 @@ def read_gold(path: str | Path, texts: Iterable[tuple[str, str]], base: int) -> 
 
 
 def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
-    """The pairs with the gold links of a file as two more features, `alignment` (sure) and `possible`.
+    """The pairs with the gold links of a file as two more features, ``alignment`` (sure) and ``possible``.
 
-    Both are lists of [source word, target word], counted from 0. Errors: those of `read_gold`.
+    Both are lists of [source word, target word], counted from 0. Errors: those of ``read_gold``.
     """
     from datasets import List, Value
 

@@ -27,12 +27,12 @@ class HubCorpus(DatasetsCorpus):
     network. Otherwise they are found by the content that the Hub has now.
 
     Args:
-        path: an id such as "wmt/wmt14". Where it names a directory of this machine, `DirectoryCorpus` reads that.
+        path: an id such as "wmt/wmt14". Where it names a directory of this machine, ``DirectoryCorpus`` reads that.
         name: the configuration, such as "de-en"; None means the only one. Where "en-de" alone exists, that is taken.
         revision: the commit, branch or tag; None means the newest. A directory has none.
         data_dir: the folder of the repository that holds all that is to be read; None means the whole.
 
-    The other arguments are those of `DatasetsCorpus`, and so are the errors; InputError also if the Hub cannot be
+    The other arguments are those of ``DatasetsCorpus``, and so are the errors; InputError also if the Hub cannot be
     reached and no copy is cached.
     """
 
@@ -48,7 +48,7 @@ class HubCorpus(DatasetsCorpus):
             )
 
     def load(self, split: str) -> Dataset | IterableDataset:
-        """The split, as `Corpus` says: memory-mapped, or with `streaming` the training split as a stream."""
+        """The split, as ``Corpus`` says: memory-mapped, or with ``streaming`` the training split as a stream."""
         if not Path(self.path).expanduser().is_dir():
             return super().load(split)
         same = {field.name: getattr(self, field.name) for field in fields(DirectoryCorpus)}
@@ -78,7 +78,7 @@ class HubCorpus(DatasetsCorpus):
         return None
 
     def _check_revision(self, rows: Dataset) -> None:
-        """Without a network, `datasets` takes the latest copy that it has, of whatever revision."""
+        """Without a network, ``datasets`` takes the latest copy that it has, of whatever revision."""
         if self.revision is None or not COMMIT.fullmatch(self.revision):
             return
         cached = cached_revision(rows)

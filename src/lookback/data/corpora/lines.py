@@ -28,8 +28,8 @@ _EXPECTED = "expected a UTF-8 text file, plain or .gz, one sentence a line"
 def check_file(path: Path) -> None:
     """Refuse a path that cannot be a text file, before its text is read.
 
-    Errors: InputError if `path` is missing, a directory, unreadable, a pipe or a device, or if its name and its content
-    disagree about gzip.
+    Errors: InputError if ``path`` is missing, a directory, unreadable, a pipe or a device, or if its name and its
+    content disagree about gzip.
     """
     try:
         status = path.stat()
@@ -50,7 +50,7 @@ def check_file(path: Path) -> None:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines that `read_blocks` gives, one by one."""
+    """The lines that ``read_blocks`` gives, one by one."""
     for lines in read_blocks(path):
         yield from lines.to_pylist()
 
@@ -59,12 +59,12 @@ def read_blocks(path: Path) -> Iterator[pa.StringArray]:
     """The lines of a file, many at a time, without line ends, decompressed if its name ends in .gz.
 
     A line ends with LF or CR LF, and the last one also with the end of the file. Nothing else ends a line: a form feed,
-    NEL (U+0085), line separator (U+2028) or lone CR stays in its line and separates words there, as in `str.split()`.
+    NEL (U+0085), line separator (U+2028) or lone CR stays in its line and separates words there, as in ``str.split()``.
     A byte-order mark at the start of the file is dropped. Other control characters stay as they are. However large the
     file or one of its lines is, a few blocks of 8 MiB are in memory at once.
 
     Errors: InputError, with the file, if it is empty; with the file and line, for invalid UTF-8, a NUL, a line of more
-    than `LONGEST_LINE` bytes, or damaged or cut-off gzip data.
+    than ``LONGEST_LINE`` bytes, or damaged or cut-off gzip data.
     """
     number, offset = 1, 0  # of the block's first line: its number, from 1, and its place in the text, in bytes
     for block in _whole_lines(path):

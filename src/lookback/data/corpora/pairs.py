@@ -22,10 +22,10 @@ _FORMAT = 2  # of the files: raise it when what is read from the same text chang
 
 
 def cached_pairs(kind: str, parts: object, title: str, batches: Callable[[Path], Iterator[pa.RecordBatch]]) -> Dataset:
-    """The Dataset of `batches(scratch)`, string columns `source` and `target`, from the cache if it is there.
+    """The Dataset of ``batches(scratch)``, string columns ``source`` and ``target``, from the cache if it is there.
 
-    `scratch` is an empty folder that is removed when the last batch is written. `kind`, `parts` and `title` are those
-    of `lookback.data.preparation.cache.cached_folder`, and so are the errors.
+    ``scratch`` is an empty folder that is removed when the last batch is written. ``kind``, ``parts`` and ``title`` are
+    those of ``lookback.data.preparation.cache.cached_folder``, and so are the errors.
     """
 
     def write(folder: Path) -> None:
@@ -46,7 +46,7 @@ def cached_pairs(kind: str, parts: object, title: str, batches: Callable[[Path],
 
 
 def first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
-    """The first `limit` rows. All batches are read, so that faults in the rest are found too."""
+    """The first ``limit`` rows. All batches are read, so that faults in the rest are found too."""
     left = limit
     for batch in batches:
         if left:
@@ -55,7 +55,7 @@ def first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.Rec
 
 
 def random_rows(pairs: Dataset, limit: int, seed: int) -> Iterator[pa.RecordBatch]:
-    """`limit` rows drawn without replacement, in the order of the corpus; all of them where there are no more."""
+    """``limit`` rows drawn without replacement, in the order of the corpus; all of them where there are no more."""
     rows = np.random.default_rng(seed).choice(len(pairs), min(limit, len(pairs)), replace=False)
     rows.sort()
     start = 0
@@ -67,15 +67,15 @@ def random_rows(pairs: Dataset, limit: int, seed: int) -> Iterator[pa.RecordBatc
 
 
 def stream_pairs(batches: Callable[[], Iterator[pa.RecordBatch]]) -> IterableDataset:
-    """A stream of the pairs of `batches()`, which is called each time it is read; nothing is written to the disk.
+    """A stream of the pairs of ``batches()``, which is called each time it is read; nothing is written to the disk.
 
-    After `load_state_dict`, the batches before that place are read again and thrown away.
+    After ``load_state_dict``, the batches before that place are read again and thrown away.
     """
     return stream_of(batches, pair_features())
 
 
 def pair_features() -> Features:
-    """The string features `source` and `target`."""
+    """The string features ``source`` and ``target``."""
     from datasets import Features, Value
 
     return Features({side: Value("string") for side in SIDES})

@@ -1,4 +1,4 @@
-"""JSON, CSV and Parquet files: checks, and errors that name the line, which `datasets` does not."""
+"""JSON, CSV and Parquet files: checks, and errors that name the line, which ``datasets`` does not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def format_of(file: Path) -> str | None:
 
 
 def check_format(file: Path, expected: str) -> None:
-    """Refuse a file whose content is of another format than `data=expected` reads, whatever its name."""
+    """Refuse a file whose content is of another format than ``data=expected`` reads, whatever its name."""
     found = _detected(file)
     # what is neither Parquet nor JSON may be CSV; damaged JSON is reported with its line when it is read
     is_other = found != expected if "parquet" in (found, expected) else (found, expected) == ("json", "csv")
@@ -39,7 +39,7 @@ def check_format(file: Path, expected: str) -> None:
 
 
 def check_records(file: Path, format: str | None) -> None:
-    """Refuse a JSON or CSV file whose lines `read_blocks` refuses. A JSON list has no lines: its parser checks it."""
+    """Refuse a JSON or CSV file whose lines ``read_blocks`` refuses. A JSON list has no lines: its parser checks it."""
     if format not in ("json", "csv"):
         return
     check_file(file)
@@ -54,7 +54,7 @@ def csv_fields(file: Path) -> list[str]:
 
 
 def csv_options(file: Path) -> dict[str, Any]:
-    """The options with which `datasets` reads every cell as text.
+    """The options with which ``datasets`` reads every cell as text.
 
     Without them, digits become numbers, and the words NA, null and None become no text at all.
     """
@@ -118,7 +118,7 @@ def _refuse_parquet(file: Path) -> None:
             pass
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file}: is no whole Parquet file ({str(error).splitlines()[0]}), expected one") from error
-    if not whole.metadata.num_rows:  # `datasets` fails on it with another message
+    if not whole.metadata.num_rows:  # ``datasets`` fails on it with another message
         raise InputError(f"{file}: is empty, expected one pair or more")
 
 

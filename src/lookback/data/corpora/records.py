@@ -22,9 +22,9 @@ class RecordsCorpus(DatasetsCorpus):
 
     Args:
         path: the format of the files: "json", "csv" or "parquet".
-        files: the files of each split, `{"train": FILE, …}`, each a file or a pattern such as "part-*.jsonl".
+        files: the files of each split, ``{"train": FILE, …}``, each a file or a pattern such as "part-*.jsonl".
 
-    The other arguments are those of `DatasetsCorpus`, and so are the errors.
+    The other arguments are those of ``DatasetsCorpus``, and so are the errors.
     """
 
     files: Mapping[str, str | None]

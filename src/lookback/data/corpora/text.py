@@ -26,26 +26,27 @@ _Item = TypeVar("_Item")
 class TextCorpus:
     """A corpus in six aligned text files, one sentence a line, plain or gzipped.
 
-    Row i of a split is line i+1 of its files, as `read_pair` reads them. A blank line is a row too, so that the numbers
-    of test sentences stay; `TranslationData` drops training pairs with a blank side and counts them.
+    Row i of a split is line i+1 of its files, as ``read_pair`` reads them. A blank line is a row too, so that the
+    numbers of test sentences stay; ``TranslationData`` drops training pairs with a blank side and counts them.
 
     Args:
-        train: the two files of the training split, `{"source": FILE, "target": FILE}`.
+        train: the two files of the training split, ``{"source": FILE, "target": FILE}``.
         validation: the same for validation.
-        test: the same for the test set; also `alignment`, the file of its gold word alignment or None, as
-            `with_alignment` reads it.
+        test: the same for the test set; also ``alignment``, the file of its gold word alignment or None, as
+            ``with_alignment`` reads it.
         train_max_length: longest source of a training pair in words; None means no limit.
         bleu_tokenize: one of sacreBLEU's tokenizers: "13a" for raw text, "none" for text that is tokenised already.
         limit: the number of training pairs; None means all. The files are checked to their end nevertheless.
         max_length_ratio: training pairs whose longer side has more than this many times the words of the shorter are
             dropped; None means no limit.
-        subset_seed: None takes the first `limit` pairs; a number is the seed of a draw from all pairs, which keep their
-            order.
+        subset_seed: None takes the first ``limit`` pairs; a number is the seed of a draw from all pairs, which keep
+            their order.
         streaming: whether the training files are read while training, without a copy of them on the disk.
         alignment_base: the number of a sentence's first word in the alignment file, 0 or 1.
 
-    Errors: ValueError for a setting out of range. `load` raises InputError for a file that was not given, and where
-    `read_pair` and `with_alignment` do. With `streaming`, faults in the training files show when the stream is read.
+    Errors: ValueError for a setting out of range. ``load`` raises InputError for a file that was not given, and where
+    ``read_pair`` and ``with_alignment`` do. With ``streaming``, faults in the training files show when the stream is
+    read.
     """
 
     def __init__(
@@ -76,9 +77,9 @@ class TextCorpus:
         self.alignment_base = alignment_base
 
     def load(self, split: str) -> Dataset | IterableDataset:
-        """The split, features `source` and `target`, memory-mapped. The files of other splits need not exist.
+        """The split, features ``source`` and ``target``, memory-mapped. The files of other splits need not exist.
 
-        A gold alignment of the test set is two more features. With `streaming`, the training split is an
+        A gold alignment of the test set is two more features. With ``streaming``, the training split is an
         IterableDataset.
         """
         # Training needs all files: those that are missing are named at once. A test set alone can score a trained run.
@@ -115,10 +116,10 @@ def read_pair(
     limit: int | None = None,
     subset_seed: int | None = None,
 ) -> Dataset:
-    """Read two aligned files into a memory-mapped Dataset with the string features `source` and `target`.
+    """Read two aligned files into a memory-mapped Dataset with the string features ``source`` and ``target``.
 
     Both files are UTF-8, plain or gzipped (then named .gz), with one sentence a line; row i is line i+1 of both. What
-    ends a line and what it may hold is described at `lookback.data.corpora.lines.read_blocks`. The result is cached
+    ends a line and what it may hold is described at ``lookback.data.corpora.lines.read_blocks``. The result is cached
     under the paths, sizes and modification times of the files: a changed file is read again.
 
     Args:
@@ -146,14 +147,14 @@ def read_pair(
 def stream_pair(
     source: str | os.PathLike[str], target: str | os.PathLike[str], limit: int | None = None
 ) -> IterableDataset:
-    """The pairs that `read_pair` gives, with its checks, as a stream; nothing is written to the disk."""
+    """The pairs that ``read_pair`` gives, with its checks, as a stream; nothing is written to the disk."""
     paths = _checked(source, target)
     stream = stream_pairs(partial(_aligned, paths))
     return stream if limit is None else stream.take(limit)
 
 
 def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Iterator[pa.RecordBatch]:
-    """The pairs that `read_pair` gives, in their order and with its checks, a part of them in memory at a time.
+    """The pairs that ``read_pair`` gives, in their order and with its checks, a part of them in memory at a time.
 
     A file that cannot be read is refused at once, a line when it is reached.
     """

@@ -1,9 +1,9 @@
 """The built-in corpus: a synchronous grammar of English and French, written for this project.
 
-In reading order: `lexicon` (the words), `inflection` (their forms), `rules` (the grammar), `notation` (how its lines
-are read), `lengths` and `derive` (sentences of a given length), `orthography` (elision, contraction), `corpus` (splits,
-cache). `ready` holds the default corpus as it was generated, under a hash of the grammar's source; after a change,
-`python -m lookback.data.grammar` makes it again.
+In reading order: ``lexicon`` (the words), ``inflection`` (their forms), ``rules`` (the grammar), ``notation`` (how its
+lines are read), ``lengths`` and ``derive`` (sentences of a given length), ``orthography`` (elision, contraction),
+``corpus`` (splits, cache). ``ready`` holds the default corpus as it was generated, under a hash of the grammar's
+source; after a change, ``python -m lookback.data.grammar`` makes it again.
 """
 
 from lookback.data.grammar.corpus import GrammarCorpus

@@ -9,7 +9,7 @@ from lookback.data.grammar.corpus import READY, GrammarCorpus
 
 
 def make_ready(corpus: GrammarCorpus, folder: Path) -> Path:
-    """Generate a corpus and keep it in `folder`, in place of what is there."""
+    """Generate a corpus and keep it in ``folder``, in place of what is there."""
     partial = folder.with_name(f".{folder.name}")
     shutil.rmtree(partial, ignore_errors=True)
     made = partial / corpus.ready.name

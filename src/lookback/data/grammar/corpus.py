@@ -24,10 +24,10 @@ READY = Path(__file__).parent / "ready"  # the corpus of the default arguments: 
 class GrammarCorpus:
     """English and French sentences of a grammar written for this project, with their gold word alignment.
 
-    Source length (words, the end mark included) is spread evenly from `min_length` to the longest of the split. No
+    Source length (words, the end mark included) is spread evenly from ``min_length`` to the longest of the split. No
     source of one split occurs in another; within validation and test none occurs twice. The test split depends on
-    neither the other two nor `train_max_length`: runs that differ there are scored on the same sentences. The corpus of
-    the default arguments comes with the package; any other is generated, about a millisecond a pair.
+    neither the other two nor ``train_max_length``: runs that differ there are scored on the same sentences. The corpus
+    of the default arguments comes with the package; any other is generated, about a millisecond a pair.
 
     Args:
         train_pairs: number of training pairs. The shortest sentences repeat there, for want of others.
@@ -36,13 +36,13 @@ class GrammarCorpus:
         min_length: words of the shortest source, 3 or more.
         max_length: words of the longest source, at most 200.
         train_max_length: words of the longest training and validation source (a model is chosen on what it is trained
-            for); None means `max_length`. The attribute of this name always holds the number.
-        lexicon: how many words there are: `small`, `medium` or `full`.
-        dependencies: how far apart words stand that belong together: `local`, near by and nearly in the same order in
-            both languages; or `long`: relative clauses between a subject and what agrees with it, objects and reasons
-            called first, adverbs moved over their clause. The rows then have the feature `agreement`, too.
+            for); None means ``max_length``. The attribute of this name always holds the number.
+        lexicon: how many words there are: ``small``, ``medium`` or ``full``.
+        dependencies: how far apart words stand that belong together: ``local``, near by and nearly in the same order in
+            both languages; or ``long``: relative clauses between a subject and what agrees with it, objects and reasons
+            called first, adverbs moved over their clause. The rows then have the feature ``agreement``, too.
         seed: every draw comes from it, the same on every platform.
-        cache: folder that holds corpora; None means a folder in the cache of `datasets`.
+        cache: folder that holds corpora; None means a folder in the cache of ``datasets``.
 
     Raises:
         ValueError: if a value is out of its range; the message names argument, value and range.
@@ -89,12 +89,12 @@ class GrammarCorpus:
         self.cache = cache
 
     def load(self, split: str) -> "Dataset":
-        """The split `train`, `validation` or `test`, memory-mapped from the cache, which is filled first if need be.
+        """The split "train", "validation" or "test", memory-mapped from the cache, which is filled first if need be.
 
-        Features: `source` and `target` (words joined by one space), `alignment` (sorted pairs of 0-based positions,
-        source word and target word). With `dependencies=long` also `agreement`: the target words whose form a noun or
-        pronoun elsewhere decides, each with its position (`target`), the source words in between (`distance`) and the
-        other forms of the word (`others`).
+        Features: ``source`` and ``target`` (words joined by one space), ``alignment`` (sorted pairs of 0-based
+        positions, source word and target word). With ``dependencies=long`` also ``agreement``: the target words whose
+        form a noun or pronoun elsewhere decides, each with its position (``target``), the source words in between
+        (``distance``) and the other forms of the word (``others``).
 
         Raises:
             InputError: if there are not as many different sentences of some length as the splits ask for.
@@ -116,7 +116,7 @@ class GrammarCorpus:
         return {"train": train, "validation": validation, "test": test}
 
     def generated(self) -> "DatasetDict":
-        """The pairs of `generate` with the features that `load` has."""
+        """The pairs of ``generate`` with the features that ``load`` has."""
         from datasets import Dataset, DatasetDict, Features, List, Value
 
         features = Features(

@@ -16,20 +16,20 @@ from lookback.data.progress import step
 def cached_folder(
     kind: str, parts: object, title: str, write: Callable[[Path], None], cache: str | os.PathLike[str] | None = None
 ) -> Path:
-    """The folder that `write` filled, now or in an earlier call with equal `parts`.
+    """The folder that ``write`` filled, now or in an earlier call with equal ``parts``.
 
-    It is in the cache of `datasets` (HF_DATASETS_CACHE), under `kind` and a hash of `parts`. `write` fills an empty
-    folder beside it, which is renamed when it is done. So what a killed process leaves behind is never used. A second
-    process that wants the same folder waits for the first and takes what that one made.
+    It is in the cache of ``datasets`` (HF_DATASETS_CACHE), under ``kind`` and a hash of ``parts``. ``write`` fills an
+    empty folder beside it, which is renamed when it is done. So what a killed process leaves behind is never used. A
+    second process that wants the same folder waits for the first and takes what that one made.
 
     Args:
         kind: what is cached, a name for a folder, such as "text".
-        parts: all that decides what `write` writes, the version of its format included. Its `repr` is hashed.
+        parts: all that decides what ``write`` writes, the version of its format included. Its ``repr`` is hashed.
         title: what to tell the user while it is made, such as "Reading a.en".
         write: fills the folder.
-        cache: a folder to use instead of the cache of `datasets`, without a folder for each `kind`.
+        cache: a folder to use instead of the cache of ``datasets``, without a folder for each ``kind``.
 
-    Errors: InputError if the disk is full or the cache cannot be written; whatever `write` raises.
+    Errors: InputError if the disk is full or the cache cannot be written; whatever ``write`` raises.
     """
     from datasets import config
     from filelock import FileLock, Timeout

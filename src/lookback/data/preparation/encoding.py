@@ -79,7 +79,7 @@ class EncodedPairs:
 def encode_pairs(
     texts: Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, keep: np.ndarray | None = None
 ) -> EncodedPairs:
-    """Encode the columns `source` and `target` of a split, or read what was cached for equal text and tokenizers.
+    """Encode the columns ``source`` and ``target`` of a split, or read what was cached for equal text and tokenizers.
 
     Args:
         texts: the split.
@@ -119,7 +119,7 @@ def encode_pairs(
 def encode_arrays(
     source: pa.Array, target: pa.Array, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, ids: np.ndarray
 ) -> EncodedPairs:
-    """Encode pairs in memory; `ids`, (N,) int64, are their rows in the split."""
+    """Encode pairs in memory; ``ids``, (N,) int64, are their rows in the split."""
     encoded = _encode_both(source, target, source_tokenizer, target_tokenizer)
     sides = [Sentences(tokens, np.cumsum(lengths) - lengths, lengths) for tokens, lengths, _ in encoded]
     return EncodedPairs(sides[0], sides[1], (encoded[0][2], encoded[1][2]), ids)

@@ -39,7 +39,7 @@ class Limits:
     max_length_ratio: float | None
 
     def keep(self, source: pa.Array, target: pa.Array, dropped: dict[str, int] | None = None) -> np.ndarray:
-        """(N,) bool: whether each pair is kept. The others are counted in `dropped`, each under its first reason."""
+        """(N,) bool: whether each pair is kept. The others are counted in ``dropped``, each under its first reason."""
         words = on_both_sides(count_words, source, target)
         shorter, longer = np.minimum(*words), np.maximum(*words)
         reasons = {"a side without words": shorter == 0}

@@ -8,14 +8,14 @@ from __future__ import annotations
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
-# `str.split()` also splits at the four ASCII separators, which Unicode's White_Space property leaves out.
+# ``str.split()`` also splits at the four ASCII separators, which Unicode's White_Space property leaves out.
 _ASCII_SEPARATORS = r"[\x1c-\x1f]"
-# all that is white space to `str.isspace()`, but for U+0020
+# all that is white space to ``str.isspace()``, but for U+0020
 _OTHER_SPACES = "[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 
 def word_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
-    """A tokenizer whose units are the words of `str.split()`; decoding joins them with one space."""
+    """A tokenizer whose units are the words of ``str.split()``; decoding joins them with one space."""
     backend = tokenizers.Tokenizer(model)
     if lowercase:
         backend.normalizer = normalizers.Lowercase()
@@ -29,8 +29,8 @@ def piece_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
     """A tokenizer of pieces of words that keeps every character, so that decoding gives exactly the text.
 
     A word begins with the space before it. The first word is given one too, which decoding removes, so that a word is
-    the same pieces wherever it stands. Other white space is a unit of its own, and a piece ends after `<`. So no piece
-    spans two words, and none is spelt like a special token or like the name of a byte, `<0x41>`.
+    the same pieces wherever it stands. Other white space is a unit of its own, and a piece ends after ``<``. So no
+    piece spans two words, and none is spelt like a special token or like the name of a byte, ``<0x41>``.
     """
     backend = tokenizers.Tokenizer(model)
     space = normalizers.Prepend(" ")

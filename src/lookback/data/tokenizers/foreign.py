@@ -1,4 +1,4 @@
-"""Any `tokenizer.json`, renumbered so that its vocabulary begins with the four special tokens."""
+"""Any ``tokenizer.json``, renumbered so that its vocabulary begins with the four special tokens."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
 
 
 def renumbered(text: str) -> tokenizers.Tokenizer:
-    """The tokenizer of `text`, the content of a tokenizer.json, with this project's ids. It splits text as before.
+    """The tokenizer of ``text``, the content of a tokenizer.json, with this project's ids. It splits text as before.
 
-    Its tokens keep their order after the four special tokens. Its own unknown token, if it has one, becomes `<unk>`;
-    without one, text that it would leave out becomes `<unk>` too. Its other special tokens are no longer special: this
-    project adds its own. A tokenizer that this project saved stays as it was.
+    Its tokens keep their order after the four special tokens. Its own unknown token, if it has one, becomes ``<unk>``;
+    without one, text that it would leave out becomes ``<unk>`` too. Its other special tokens are no longer special:
+    this project adds its own. A tokenizer that this project saved stays as it was.
 
     Errors: whatever the library raises on malformed content.
     """

@@ -35,7 +35,7 @@ _LEARNT_FROM = 4_000_000  # characters of distinct words that the unigram learne
 
 
 class Tokenization(ABC):
-    """A recipe for the tokenizers of the two sides. Recipes with equal `repr` learn the same from the same sentences.
+    """A recipe for the tokenizers of the two sides. Recipes with equal ``repr`` learn the same from the same sentences.
 
     Attributes:
         joint: whether one tokenizer serves both sides.
@@ -44,7 +44,7 @@ class Tokenization(ABC):
     joint: bool
 
     def learn(self, column: Column) -> tuple[Tokenizer, Tokenizer]:
-        """The tokenizers of the source and the target; the same object twice if `joint`.
+        """The tokenizers of the source and the target; the same object twice if ``joint``.
 
         They depend on the sentences alone, not on the number of threads.
 
@@ -64,7 +64,7 @@ class Tokenization(ABC):
 
 @dataclass(frozen=True)
 class WordTokenization(Tokenization):
-    """The most frequent words, as `str.split()` gives them. All others become `<unk>`.
+    """The most frequent words, as ``str.split()`` gives them. All others become ``<unk>``.
 
     Equally frequent words are ordered by code points.
 
@@ -74,8 +74,8 @@ class WordTokenization(Tokenization):
         lowercase: whether text is lowercased; decoding gives lower case.
         joint: whether one tokenizer serves both sides.
 
-    Errors: ValueError if `vocabulary_size` leaves no room for a word or `min_frequency` is below 1; `learn` raises
-    InputError if no word is left.
+    Errors: ValueError if ``vocabulary_size`` leaves no room for a word or ``min_frequency`` is below 1; ``learn``
+    raises InputError if no word is left.
     """
 
     vocabulary_size: int = 30000
@@ -120,7 +120,8 @@ class PieceTokenization(Tokenization):
         lowercase: whether text is lowercased; decoding gives lower case.
         joint: whether one tokenizer serves both sides.
 
-    Errors: ValueError if `vocabulary_size` leaves no room for pieces; `learn` raises InputError if there are no words.
+    Errors: ValueError if ``vocabulary_size`` leaves no room for pieces; ``learn`` raises InputError if there are no
+    words.
     """
 
     vocabulary_size: int = 8000
@@ -166,7 +167,7 @@ class UnigramTokenization(PieceTokenization):
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(self._room // 2, 1))
         pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, self._room)
-        # no text is split into the names of special tokens and bytes (see `piece_backend`): their score has no effect
+        # no text is split into the names of special tokens and bytes (see ``piece_backend``): their score has no effect
         fixed = [(piece, 0.0) for piece in _FIXED]
         model = models.Unigram([*fixed, *pieces], unk_id=UNK, byte_fallback=True)
         return Tokenizer(piece_backend(model, self.lowercase))
@@ -184,7 +185,7 @@ class CharacterTokenization(PieceTokenization):
 
 @dataclass(frozen=True, repr=False)
 class FileTokenization(Tokenization):
-    """Tokenizers from files of the `tokenizers` library. Nothing is learnt.
+    """Tokenizers from files of the ``tokenizers`` library. Nothing is learnt.
 
     Args:
         source: path of the source's tokenizer.json.
@@ -256,7 +257,7 @@ def _lowercased(counts: Counter[str]) -> Counter[str]:
 
 
 def _alphabet(texts: Iterator[pa.Array], lowercase: bool, coverage: float, size: int) -> list[str]:
-    """The space, and the most frequent characters until they cover a share `coverage` of the text; at most `size`."""
+    """The space and the most frequent characters: enough to cover a share ``coverage`` of the text, ``size`` at most."""
     occurrences = np.zeros(0, np.int64)
     for array in texts:
         for part in units(array):
@@ -290,7 +291,7 @@ def _bpe(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> models.BPE
 
 
 def _words(texts: Iterator[pa.Array], characters: Sequence[str], lowercase: bool) -> Counter[str]:
-    """The words to learn pieces from, with their counts, without characters that are not among `characters`."""
+    """The words to learn pieces from, with their counts, without characters that are not among ``characters``."""
     counts: Counter[str] = Counter()
     for unit, count in _unit_counts(texts):
         counts[unit] += count

@@ -1,4 +1,4 @@
-"""From text to token ids and back, with a `tokenizers.Tokenizer`."""
+"""From text to token ids and back, with a ``tokenizers.Tokenizer``."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _MOST_UNITS = 100_000  # units whose ids are remembered, about
 class Tokenizer:
     """Turns text into token ids and back. Whether a token is a word, a subword or a character, the backend decides.
 
-    The first four ids are `lookback.common.special_tokens`. Text never becomes one of PAD, BOS and EOS: a `</s>` in the
-    text is a word like any other, spelt with smaller pieces, or UNK where there are none.
+    The first four ids are ``lookback.common.special_tokens``. Text never becomes one of PAD, BOS and EOS: a ``</s>`` in
+    the text is a word like any other, spelt with smaller pieces, or UNK where there are none.
 
     Args:
-        backend: a tokenizer of the `tokenizers` library, whose ids 0 to 3 are `<pad> <unk> <s> </s>`.
+        backend: a tokenizer of the ``tokenizers`` library, whose ids 0 to 3 are ``<pad> <unk> <s> </s>``.
 
     Errors: ValueError if these ids are anything else.
     """
@@ -56,7 +56,7 @@ class Tokenizer:
         return [_without_special(encoding.ids) for encoding in encodings]
 
     def encode_column(self, texts: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-        """The ids that `encode` gives, for a whole column of strings: much faster where no token spans a space.
+        """The ids that ``encode`` gives, for a whole column of strings: much faster where no token spans a space.
 
         Returns: (tokens,) int32, the ids of all texts one after the other; (N,) int64, how many each text has.
         """
@@ -83,7 +83,7 @@ class Tokenizer:
             yield _segments(known_ids, starts, lengths), sums(lengths, part.lengths)
 
     def _rows(self, distinct: Sequence[str]) -> np.ndarray:
-        """(units,): the row of each unit in `self._known`. Units that are not there yet are encoded and added."""
+        """(units,): the row of each unit in ``self._known``. Units that are not there yet are encoded and added."""
         known = self._known
         if len(known.row) > _MOST_UNITS:
             known = self._known = _IdLists()
@@ -99,10 +99,10 @@ class Tokenizer:
         return np.fromiter((known.row[unit] for unit in distinct), np.int64, len(distinct))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`, without PAD, BOS and EOS. UNK is written `<unk>`.
+        """The text of ``ids``, without PAD, BOS and EOS. UNK is written ``<unk>``.
 
-        Where tokens are pieces of words, `decode(encode([text])[0]) == text`. Where they are words, all of them in the
-        vocabulary, it is `" ".join(text.split())`.
+        Where tokens are pieces of words, ``decode(encode([text])[0]) == text``. Where they are words, all of them in
+        the vocabulary, it is ``" ".join(text.split())``.
         """
         return self._backend.decode([int(i) for i in ids if i not in _NOT_TEXT], skip_special_tokens=False)
 
@@ -111,22 +111,23 @@ class Tokenizer:
         return [str(self._backend.id_to_token(int(i))) for i in ids]
 
     def pieces(self, text: str) -> tuple[list[int], list[int]]:
-        """The ids that `encode` gives, and for each the index of its word in `alignment_words(text)`, never decreasing.
+        """The ids that ``encode`` gives, and for each id the index of its word in ``alignment_words(text)``.
 
-        White space belongs to the word after it, or at the end of the text to the last word.
+        The indices never decrease. White space belongs to the word after it, or at the end of the text to the last
+        word.
         """
         encoding = self._backend.encode(text, add_special_tokens=False)
         _, places = _grouped(text, [start for start, _ in encoding.offsets])
         return _without_special(encoding.ids), places
 
     def unknown_words(self, text: str) -> list[str]:
-        """The words of ``text``, as `alignment_words` has them, that hold a token outside the vocabulary."""
+        """The words of ``text``, as ``alignment_words`` has them, that hold a token outside the vocabulary."""
         ids, places = self.pieces(text)
         words = self.alignment_words(text)
         return [words[place] for place in sorted({place for i, place in zip(ids, places, strict=True) if i == UNK})]
 
     def alignment_words(self, text: str) -> list[str]:
-        """The words that alignments link: those of `str.split()`. No token is part of two words.
+        """The words that alignments link: those of ``str.split()``. No token is part of two words.
 
         In a script without spaces, a word begins with every token that begins with a character of that script or right
         after one. A text of white space alone is one empty word if it has tokens, and has no words otherwise.
@@ -135,22 +136,22 @@ class Tokenizer:
         return _grouped(text, [start for start, _ in encoding.offsets])[0]
 
     def words_of(self, ids: Sequence[int]) -> tuple[list[str], list[int]]:
-        """The words of the text that `ids` decode to, and for each id the index of its word, as in `pieces`."""
+        """The words of the text that ``ids`` decode to, and for each id the index of its word, as in ``pieces``."""
         text = self.decode(ids)
         return _grouped(text, [_shared_prefix(self.decode(ids[:end]), text) for end in range(len(ids))])
 
     def to_json(self) -> str:
-        """The tokenizer as the `tokenizers` library writes it. Equal tokenizers give equal text."""
+        """The tokenizer as the ``tokenizers`` library writes it. Equal tokenizers give equal text."""
         return self._backend.to_str(pretty=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a tokenizer.json of the `tokenizers` library, which `tokenizers.Tokenizer.from_file` reads."""
+        """Write a tokenizer.json of the ``tokenizers`` library, which ``tokenizers.Tokenizer.from_file`` reads."""
         with atomic_write(Path(path)) as file:
             file.write((self.to_json() + "\n").encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tokenizer:
-        """Read what `save` wrote.
+        """Read what ``save`` wrote.
 
         Errors: InputError if the file is missing, is no tokenizer.json, or has other tokens at the ids 0 to 3.
         """
@@ -191,13 +192,18 @@ def _without_special(ids: Sequence[int]) -> list[int]:
 
 
 def _segments(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The segments `values[start : start + length]`, one after the other."""
+    """The segments ``values[start : start + length]``, one after the other."""
     ends = np.cumsum(lengths)
     return values[np.arange(lengths.sum()) + np.repeat(starts - (ends - lengths), lengths)]
 
 
 def _grouped(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
-    """The alignment words of `text`, and the index of each token's word; tokens begin at the characters `starts`."""
+    """The alignment words of ``text``, and the index of each token's word.
+
+    Args:
+        text: the text.
+        starts: the character at which each token begins.
+    """
     # a token begins where its word does, not at the space before it
     starts = [start + len(text[start:]) - len(text[start:].lstrip()) for start in starts]
     token_starts = set(starts)
@@ -209,7 +215,7 @@ def _grouped(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
 
 
 def _shared_prefix(prefix: str, text: str) -> int:
-    """The number of characters at the start that both have: all of `prefix`, unless it ends with half a character."""
+    """The number of characters at the start that both have: all of ``prefix``, unless it ends with half a character."""
     if text.startswith(prefix):
         return len(prefix)
     return next((i for i, (a, b) in enumerate(zip(prefix, text, strict=False)) if a != b), len(text))

@@ -25,11 +25,11 @@ _ROUNDS = 2  # of splitting and counting, before each pruning
 
 
 def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: int) -> list[tuple[str, float]]:
-    """At most `size` pieces with their log probabilities, the most probable first; `characters` are always among them.
+    """The pieces of a unigram tokenizer with their log probabilities, the most probable first.
 
     Args:
-        words: how often each word occurs; words consist of `characters`.
-        characters: fewer than `size`.
+        words: how often each word occurs; words consist of ``characters``.
+        characters: always among the pieces; fewer than ``size``.
         size: the number of pieces at most.
     """
     texts = list(words)
@@ -51,7 +51,7 @@ def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: in
 
 
 def _substrings(texts: Sequence[str], counts: np.ndarray, size: int) -> dict[str, int]:
-    """The `size` substrings that cover most of the text, and how often they occur.
+    """The ``size`` substrings that cover most of the text, and how often they occur.
 
     Only substrings of two characters or more that occur twice or more. They are found length by length: a substring
     that occurs twice begins with a shorter one that does.
@@ -98,7 +98,7 @@ def _uses(scores: Mapping[str, float], texts: Sequence[str], counts: np.ndarray)
 
 
 def _without(piece: str, scores: Mapping[str, float]) -> float:
-    """The score of the best way to split `piece` into shorter pieces."""
+    """The score of the best way to split ``piece`` into shorter pieces."""
     best = [0.0] + [-math.inf] * len(piece)
     for end in range(1, len(piece) + 1):
         for start in range(end):
