@@ -1,13 +1,20 @@
-"""Checks that constructors share: what is refused is named, with its value and what was expected.
+"""Checks of arguments that constructors share. Messages have the form ``name=value: expected …``.
 
-Values come from a config, and may be of any type.
+Values come from a config and may be of any type.
 """
 
 from collections.abc import Mapping
 
 
 def check_sizes(sizes: Mapping[str, object]) -> None:
-    """Each size, by its argument's name, is 1 or more."""
+    """Check that each size is a whole number, 1 or more.
+
+    Args:
+        sizes: the values, by the names of their arguments.
+
+    Raises:
+        ValueError: for the first value that is not.
+    """
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int):
             raise ValueError(f"{name}={size!r}: expected a whole number, 1 or more")
@@ -16,13 +23,24 @@ def check_sizes(sizes: Mapping[str, object]) -> None:
 
 
 def check_dropout(dropout: object) -> None:
-    """A share of values to drop leaves some."""
+    """Check that a share of values to drop is 0 or more and below 1.
+
+    Raises:
+        ValueError: if it is not.
+    """
     if not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise ValueError(f"dropout={dropout!r}: expected 0 up to 1, 1 not included")
 
 
 def check_switches(switches: Mapping[str, object]) -> None:
-    """Each switch, by its argument's name, is on or off: any other word would count as on."""
+    """Check that each switch is true or false: Python would take any other word for true.
+
+    Args:
+        switches: the values, by the names of their arguments.
+
+    Raises:
+        ValueError: for the first value that is not.
+    """
     for name, switch in switches.items():
         if not isinstance(switch, bool):
             raise ValueError(f"{name}={switch!r}: expected true or false")

@@ -1,4 +1,4 @@
-"""The one error that is the user's to mend: commands print it as a single line, without a traceback."""
+"""The error that a user can correct. Commands print it as a single line, without a traceback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +10,15 @@ class InputError(ValueError):
 
 @contextmanager
 def config_errors(key: str = "") -> Iterator[None]:
-    """Turns a ValueError or TypeError that is raised inside into an InputError, as a config value caused it.
+    """Turn a ValueError or TypeError that is raised inside into an InputError: a config value caused it.
 
-    ``key`` names the value where the message does not. Hydra's ``instantiate`` has errors of its own, which name the
-    key; this is for what it does not call itself.
+    Hydra's ``instantiate`` raises errors of its own, which name the key. This is for calls that Hydra does not make.
+
+    Args:
+        key: named before the message; empty where the message names the key.
+
+    Raises:
+        InputError: in place of the error that was raised.
     """
     try:
         yield

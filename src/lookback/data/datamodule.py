@@ -59,8 +59,9 @@ class TranslationData(lightning.LightningDataModule):
         source_tokenizer: of a trained model; None: ``tokenization`` learns it.
         target_tokenizer: the same for the target side.
 
-    Errors: ValueError for an argument out of range. ``setup`` raises InputError if the corpus cannot be read or a split
-    is empty.
+    Raises:
+        ValueError: for an argument out of range.
+        InputError: from ``setup``, if the corpus cannot be read or a split is empty.
     """
 
     def __init__(

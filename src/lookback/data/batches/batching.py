@@ -153,8 +153,9 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         rank: which share of the batches this sampler yields, 0 to ranks - 1.
         ranks: the number of shares.
 
-    Errors: ValueError for a batch size below 1, an unknown unit, lengths that do not pair up, or a rank out of range;
-    InputError for fewer pairs than ranks.
+    Raises:
+        ValueError: for a batch size below 1, an unknown unit, lengths that do not pair up, or a rank out of range.
+        InputError: for fewer pairs than ranks.
     """
 
     def __init__(

@@ -133,7 +133,8 @@ class StreamLoader(Loader):
         ranks: the same.
         counted: as in ``Loader``.
 
-    Errors: InputError, while the stream is read, if it has fewer pairs to train on than there are ranks.
+    Raises:
+        InputError: while the stream is read, if it has fewer pairs to train on than there are ranks.
     """
 
     def __init__(

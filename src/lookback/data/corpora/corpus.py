@@ -42,7 +42,8 @@ class Corpus(Protocol):
         pairs, both counted from 0. It may add ``possible``, the links that are possible but not sure. Row i of a split
         is sentence i everywhere else, so a corpus leaves out no line of a test set.
 
-        Errors: InputError if the text cannot be read.
+        Raises:
+            InputError: if the text cannot be read.
         """
         ...
 
@@ -56,7 +57,11 @@ def check_settings(
     streaming: bool,
     alignment_base: int,
 ) -> None:
-    """Check the settings that corpora share. ValueError, one line, names the setting that is out of range."""
+    """Check the settings that corpora share.
+
+    Raises:
+        ValueError: in one line that names the setting that is out of range.
+    """
     from sacrebleu.metrics.bleu import BLEU
 
     for name, count, none in (("train_max_length", train_max_length, "no limit"), ("limit", limit, "all pairs")):

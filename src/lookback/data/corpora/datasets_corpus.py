@@ -92,18 +92,19 @@ class DatasetsCorpus(ABC):
         target_language: the language that it is translated into.
         source_field: the field that holds the source text. A dot leads into a field of a field: "translation.de".
         target_field: the field that holds its translation.
-        train_max_length: as ``TextCorpus`` has it, and so are the next two.
-        max_length_ratio: see there.
-        bleu_tokenize: see there.
-        limit: as ``TextCorpus`` has it, and so are the next three. A stream cannot be sliced.
-        subset_seed: see there.
-        streaming: see there.
-        alignment_base: see there.
+        train_max_length: as in ``TextCorpus``.
+        max_length_ratio: as in ``TextCorpus``.
+        bleu_tokenize: as in ``TextCorpus``.
+        limit: as in ``TextCorpus``.
+        subset_seed: as in ``TextCorpus``.
+        streaming: as in ``TextCorpus``. A stream cannot be sliced.
+        alignment_base: as in ``TextCorpus``.
 
-    Errors: ValueError for a setting out of range. ``load`` raises InputError, one line, for what is not there (path,
-    configuration, split, field), with what there is; for fields that hold no text; for a text that is None, overlong or
-    has a NUL (with its row, counted from 0); for a file that cannot be parsed (with its line where it is known); and
-    for an empty split.
+    Raises:
+        ValueError: for a setting out of range.
+        InputError: from ``load``, in one line: for a path, configuration, split or field that is not there (with those
+            that are); for fields that hold no text; for a text that is None, too long or has a NUL (with its row,
+            counted from 0); for a file that cannot be parsed (with its line where it is known); and for an empty split.
     """
 
     path: str
@@ -290,7 +291,9 @@ def load_configuration(path: str, name: str | None, shown: str, options: Mapping
         shown: what messages call the path.
         options: other arguments of ``load_dataset``.
 
-    Errors: InputError if there is no such configuration; whatever ``load_dataset`` raises else.
+    Raises:
+        InputError: if there is no such configuration.
+        Exception: whatever else ``load_dataset`` raises.
     """
     from datasets import load_dataset
 

@@ -32,8 +32,9 @@ def text_columns(
         fill: whether a text that is None counts as empty; otherwise it is refused.
         refuse: called with a field that holds no text. It may raise InputError itself if it can name the line.
 
-    Errors: InputError for a field that is not there or holds no text, and for a text that is None, overlong or invalid
-    UTF-8, or has a NUL.
+    Raises:
+        InputError: for a field that is not there or holds no text, and for a text that is None, too long or invalid
+            UTF-8, or has a NUL.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

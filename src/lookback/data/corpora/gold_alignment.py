@@ -50,9 +50,11 @@ def read_gold(path: str | Path, texts: Iterable[tuple[str, str]], base: int) -> 
         path: the file, plain or .gz.
         base: 0 or 1, the number of the first word.
 
-    Errors: ValueError for another base. InputError, one line with file and line number, for text that is no link, for a
-    word that the sentence does not have (with the base or the direction that would fit), and if the file does not have
-    a line for each pair.
+    Raises:
+        ValueError: for another base.
+        InputError: in one line with file and line number: for text that is no link, for a word that the sentence does
+            not have (with the base or the direction that would fit), and if the file does not have a line for each
+            pair.
     """
     if base not in BASES:
         raise ValueError(f"alignment_base={base!r}: expected 0 or 1, the number of a sentence's first word")
@@ -74,7 +76,11 @@ def read_gold(path: str | Path, texts: Iterable[tuple[str, str]], base: int) -> 
 def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
     """The pairs with the gold links of a file as two more features, ``alignment`` (sure) and ``possible``.
 
-    Both are lists of [source word, target word], counted from 0. Errors: those of ``read_gold``.
+    Both are lists of [source word, target word], counted from 0.
+
+    Raises:
+        ValueError: as ``read_gold``.
+        InputError: as ``read_gold``.
     """
     from datasets import List, Value
 

@@ -28,8 +28,9 @@ _EXPECTED = "expected a UTF-8 text file, plain or .gz, one sentence a line"
 def check_file(path: Path) -> None:
     """Refuse a path that cannot be a text file, before its text is read.
 
-    Errors: InputError if ``path`` is missing, a directory, unreadable, a pipe or a device, or if its name and its
-    content disagree about gzip.
+    Raises:
+        InputError: if ``path`` is missing, a directory, unreadable, a pipe or a device, or if its name and its content
+            disagree about gzip.
     """
     try:
         status = path.stat()
@@ -63,8 +64,9 @@ def read_blocks(path: Path) -> Iterator[pa.StringArray]:
     A byte-order mark at the start of the file is dropped. Other control characters stay as they are. However large the
     file or one of its lines is, a few blocks of 8 MiB are in memory at once.
 
-    Errors: InputError, with the file, if it is empty; with the file and line, for invalid UTF-8, a NUL, a line of more
-    than ``LONGEST_LINE`` bytes, or damaged or cut-off gzip data.
+    Raises:
+        InputError: with the file, if it is empty; with the file and line, for invalid UTF-8, a NUL, a line of more than
+            ``LONGEST_LINE`` bytes, or damaged or cut-off gzip data.
     """
     number, offset = 1, 0  # of the block's first line: its number, from 1, and its place in the text, in bytes
     for block in _whole_lines(path):
@@ -103,7 +105,11 @@ def _split(block: bytes) -> pa.StringArray | None:
 
 
 def _refuse(path: Path, block: bytes, bom: int, number: int, offset: int) -> NoReturn:
-    """Raise InputError for the first line of a block that is to be refused."""
+    """Refuse the first bad line of a block.
+
+    Raises:
+        InputError: always, with the file and the line.
+    """
     for at, raw in enumerate(io.BytesIO(block), start=number):
         line = raw.removesuffix(b"\n").removesuffix(b"\r")[bom:]
         if len(line) > LONGEST_LINE:

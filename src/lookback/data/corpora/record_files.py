@@ -65,7 +65,11 @@ def csv_options(file: Path) -> dict[str, Any]:
 
 
 def refuse_records(file: Path, format: str | None, fields: tuple[str, ...]) -> None:
-    """InputError, with the line where there are lines, if a file is not of its format or has no text in a field."""
+    """Refuse a file that is not of its format or has no text in a field.
+
+    Raises:
+        InputError: with the line, where the format has lines.
+    """
     if format == "json" and _is_list(file):
         _refuse_list(file)
     elif format == "json":

@@ -44,9 +44,10 @@ class TextCorpus:
         streaming: whether the training files are read while training, without a copy of them on the disk.
         alignment_base: the number of a sentence's first word in the alignment file, 0 or 1.
 
-    Errors: ValueError for a setting out of range. ``load`` raises InputError for a file that was not given, and where
-    ``read_pair`` and ``with_alignment`` do. With ``streaming``, faults in the training files show when the stream is
-    read.
+    Raises:
+        ValueError: for a setting out of range.
+        InputError: from ``load``, for a file that was not given, and where ``read_pair`` and ``with_alignment`` raise
+            it. With ``streaming``, errors in the training files are raised when the stream is read.
     """
 
     def __init__(
@@ -128,9 +129,10 @@ def read_pair(
         limit: the number of pairs; None means all. The files are checked to their end nevertheless.
         subset_seed: the seed of a draw of these pairs among all; None takes the first.
 
-    Errors: InputError, one line with file and line number, if the line counts differ; if a file is missing, empty,
-    given as both sides, no regular file, or gzip data where its name does not end in .gz (or the reverse); and for
-    invalid UTF-8, a NUL, a line of more than 1 MiB, or damaged gzip data. Nothing of a refused file is cached.
+    Raises:
+        InputError: in one line with file and line number: if the line counts differ; if a file is missing, empty, given
+            as both sides, no regular file, or gzip data where its name does not end in .gz (or the reverse); and for
+            invalid UTF-8, a NUL, a line of more than 1 MiB, or damaged gzip data. Nothing of a refused file is cached.
     """
     paths = _checked(source, target)
     states = [(str(path.resolve()), status.st_size, status.st_mtime_ns) for path in paths if (status := path.stat())]
@@ -171,7 +173,11 @@ def _checked(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> 
 
 
 def _aligned(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
-    """The pairs of two files, many at a time. InputError at the end if one file has more lines."""
+    """The pairs of two files, many at a time.
+
+    Raises:
+        InputError: at the end, if one file has more lines.
+    """
     import pyarrow as pa
 
     sides = [_ahead(read_blocks(path)) for path in paths]

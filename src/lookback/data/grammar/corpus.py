@@ -97,7 +97,7 @@ class GrammarCorpus:
         (``distance``) and the other forms of the word (``others``).
 
         Raises:
-            InputError: if there are not as many different sentences of some length as the splits ask for.
+            InputError: if the splits ask for more different sentences of some length than there are.
         """
         from datasets import Dataset
 

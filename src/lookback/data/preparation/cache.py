@@ -29,7 +29,12 @@ def cached_folder(
         write: fills the folder.
         cache: a folder to use instead of the cache of ``datasets``, without a folder for each ``kind``.
 
-    Errors: InputError if the disk is full or the cache cannot be written; whatever ``write`` raises.
+    Returns:
+        The folder, filled.
+
+    Raises:
+        InputError: if the disk is full or the cache cannot be written.
+        Exception: whatever ``write`` raises.
     """
     from datasets import config
     from filelock import FileLock, Timeout

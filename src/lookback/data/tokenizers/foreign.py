@@ -18,7 +18,8 @@ def renumbered(text: str) -> tokenizers.Tokenizer:
     without one, text that it would leave out becomes ``<unk>`` too. Its other special tokens are no longer special:
     this project adds its own. A tokenizer that this project saved stays as it was.
 
-    Errors: whatever the library raises on malformed content.
+    Raises:
+        Exception: whatever the library raises on malformed content.
     """
     # the library reads older versions of the format, and writes the present one
     state: dict[str, Any] = json.loads(tokenizers.Tokenizer.from_str(text).to_str())

@@ -51,7 +51,11 @@ class Tokenization(ABC):
         Args:
             column: gives the training sentences of "source" or "target" as arrays of strings. It may be called again.
 
-        Errors: InputError if there is nothing to learn from the sentences.
+        Returns:
+            The tokenizers of the source and the target; the same object twice if ``joint``.
+
+        Raises:
+            InputError: if there is nothing to learn from the sentences.
         """
         if self.joint:
             both = self._learnt(lambda: chain(column("source"), column("target")))
@@ -74,8 +78,9 @@ class WordTokenization(Tokenization):
         lowercase: whether text is lowercased; decoding gives lower case.
         joint: whether one tokenizer serves both sides.
 
-    Errors: ValueError if ``vocabulary_size`` leaves no room for a word or ``min_frequency`` is below 1; ``learn``
-    raises InputError if no word is left.
+    Raises:
+        ValueError: if ``vocabulary_size`` leaves no room for a word or ``min_frequency`` is below 1.
+        InputError: from ``learn``, if no word is left.
     """
 
     vocabulary_size: int = 30000
@@ -120,8 +125,9 @@ class PieceTokenization(Tokenization):
         lowercase: whether text is lowercased; decoding gives lower case.
         joint: whether one tokenizer serves both sides.
 
-    Errors: ValueError if ``vocabulary_size`` leaves no room for pieces; ``learn`` raises InputError if there are no
-    words.
+    Raises:
+        ValueError: if ``vocabulary_size`` leaves no room for pieces.
+        InputError: from ``learn``, if there are no words.
     """
 
     vocabulary_size: int = 8000
@@ -191,7 +197,8 @@ class FileTokenization(Tokenization):
         source: path of the source's tokenizer.json.
         target: path of the target's tokenizer.json. If it is the same file, the tokenizer is joint.
 
-    Errors: InputError if a path is not given or is no tokenizer.json.
+    Raises:
+        InputError: from ``learn``, if a path is not given or is no tokenizer.json.
     """
 
     source: str | None
@@ -257,7 +264,7 @@ def _lowercased(counts: Counter[str]) -> Counter[str]:
 
 
 def _alphabet(texts: Iterator[pa.Array], lowercase: bool, coverage: float, size: int) -> list[str]:
-    """The space and the most frequent characters: enough to cover a share ``coverage`` of the text, ``size`` at most."""
+    """The space and the most frequent characters, ``size`` at most, that cover a share ``coverage`` of the text."""
     occurrences = np.zeros(0, np.int64)
     for array in texts:
         for part in units(array):

@@ -33,7 +33,8 @@ class Tokenizer:
     Args:
         backend: a tokenizer of the ``tokenizers`` library, whose ids 0 to 3 are ``<pad> <unk> <s> </s>``.
 
-    Errors: ValueError if these ids are anything else.
+    Raises:
+        ValueError: if these ids are anything else.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
@@ -58,7 +59,8 @@ class Tokenizer:
     def encode_column(self, texts: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
         """The ids that ``encode`` gives, for a whole column of strings: much faster where no token spans a space.
 
-        Returns: (tokens,) int32, the ids of all texts one after the other; (N,) int64, how many each text has.
+        Returns:
+            (tokens,) int32, the ids of all texts one after the other; and (N,) int64, how many each text has.
         """
         ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
         for part_ids, part_lengths in self._by_texts(texts) if self._across_spaces else self._by_units(texts):
@@ -153,7 +155,8 @@ class Tokenizer:
     def load(cls, path: str | os.PathLike[str]) -> Tokenizer:
         """Read what ``save`` wrote.
 
-        Errors: InputError if the file is missing, is no tokenizer.json, or has other tokens at the ids 0 to 3.
+        Raises:
+            InputError: if the file is missing, is no tokenizer.json, or has other tokens at the ids 0 to 3.
         """
         path = Path(path)
         if not path.is_file():
