@@ -6,7 +6,7 @@ from typing import Any
 from lookback.common.errors import InputError
 from lookback.common.suggestions import nearest
 
-_MOVED = {
+_PRESENT_NAMES = {
     "lookback.training.budget_scores.BudgetScores": "lookback.training.callbacks.BudgetScores",
     "lookback.training.tracking.tensorboard_logger": "lookback.tracking.tensorboard_logger",
     "lookback.training.tracking.wandb_logger": "lookback.tracking.wandb_logger",
@@ -33,7 +33,7 @@ def present_target(config: Mapping[Any, Any]) -> str | None:
     # it also read files of records
     if target == "lookback.data.HubCorpus" and "files" in config:
         return "lookback.data.RecordsCorpus"
-    return target if target is None else _MOVED.get(target, target)
+    return target if target is None else _PRESENT_NAMES.get(target, target)
 
 
 def with_present_targets(config: Any) -> Any:

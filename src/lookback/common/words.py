@@ -17,7 +17,7 @@ _UNSPACED = (
     "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7a\uaa7e\uaa7f"
 )
 # Vowel signs, tones and the like belong to the character before them.
-_MARKS = (
+_COMBINING_MARKS = (
     "\u0300-\u036f\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"
@@ -25,7 +25,7 @@ _MARKS = (
     "\u102b-\u103e\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d"
     "\ua9e5\uaa7b-\uaa7d"
 )
-_WORD = re.compile(f"[{_UNSPACED}][{_MARKS}]*|[^\\s{_UNSPACED}]+")
+_WORD = re.compile(f"[{_UNSPACED}][{_COMBINING_MARKS}]*|[^\\s{_UNSPACED}]+")
 
 
 def words(text: str) -> list[str]:

@@ -126,17 +126,17 @@ class TranslationData(lightning.LightningDataModule):
     @property
     def source_tokenizer(self) -> Tokenizer:
         """The one that was given, or after ``setup`` the one that was learnt."""
-        return _ready(self._source_tokenizer)
+        return _after_setup(self._source_tokenizer)
 
     @property
     def target_tokenizer(self) -> Tokenizer:
         """The one that was given, or after ``setup`` the one that was learnt."""
-        return _ready(self._target_tokenizer)
+        return _after_setup(self._target_tokenizer)
 
     @property
     def fingerprint(self) -> str:
         """A hash of the test set's raw text: runs are compared only where it is the same."""
-        return _ready(self._test_fingerprint)
+        return _after_setup(self._test_fingerprint)
 
     @property
     def streams(self) -> bool:
@@ -148,7 +148,7 @@ class TranslationData(lightning.LightningDataModule):
 
         Features: ``source``, ``target``, and ``alignment`` if the corpus has it. There is no "train" of a stream.
         """
-        texts = _ready(self._texts)[split]
+        texts = _after_setup(self._texts)[split]
         if split == "train" and self._selection is not None and self._selection.dropped:
             return texts.select(np.flatnonzero(self._selection.keep))
         return texts
@@ -162,7 +162,7 @@ class TranslationData(lightning.LightningDataModule):
         ``padding_waste``: the share of padding among the tokens of a training epoch. The two vocabulary sizes include
         the four special tokens. What depends on the length of a stream is None.
         """
-        counts = {split: pairs.describe() for split, pairs in _ready(self._encoded).items()}
+        counts = {split: pairs.describe() for split, pairs in _after_setup(self._encoded).items()}
         return {
             "train": None,
             **counts,
@@ -189,7 +189,9 @@ class TranslationData(lightning.LightningDataModule):
         rank, ranks = self._rank()
         counted = self.trainer is not None
         if self._stream is None:
-            self._training = BatchLoader(_ready(self._encoded)["train"], self._sampler("train", rank, ranks), counted)
+            self._training = BatchLoader(
+                _after_setup(self._encoded)["train"], self._sampler("train", rank, ranks), counted
+            )
         else:
             cut = (self.batch_size, self.batch_unit, self.seed)
             self._training = StreamLoader(self._windows, self._encode, *cut, rank, ranks, counted)
@@ -282,7 +284,7 @@ class TranslationData(lightning.LightningDataModule):
         if self._first_reading is not None and (epoch, place) == (0, Place()):
             reading, self._first_reading = self._first_reading, None
             return reading
-        return windows(_ready(self._stream), self.shuffle_buffer, self._limits, epoch, place)
+        return windows(_after_setup(self._stream), self.shuffle_buffer, self._limits, epoch, place)
 
     def _encode(self, window: Window) -> EncodedPairs:
         return encode_arrays(window.source, window.target, self.source_tokenizer, self.target_tokenizer, window.ids)
@@ -292,7 +294,7 @@ class TranslationData(lightning.LightningDataModule):
 
     def _sampler(self, split: str, rank: int, ranks: int) -> BucketBatchSampler:
         if (split, rank, ranks) not in self._samplers:
-            pairs = _ready(self._encoded)[split]
+            pairs = _after_setup(self._encoded)[split]
             size: tuple[int, str] = (self.evaluation_batch_size, "sentences")
             if split == "train":
                 size = (self.batch_size, self.batch_unit)
@@ -302,7 +304,7 @@ class TranslationData(lightning.LightningDataModule):
         return self._samplers[split, rank, ranks]
 
     def _evaluation(self, split: str) -> BatchLoader:
-        return BatchLoader(_ready(self._encoded)[split], self._sampler(split, *self._rank()))
+        return BatchLoader(_after_setup(self._encoded)[split], self._sampler(split, *self._rank()))
 
 
 def evaluation_loader(
@@ -329,7 +331,7 @@ def _no_pairs(split: str) -> str:
     return f"data: no pairs in the {split} split, expected one or more"
 
 
-def _ready(value: _Value | None) -> _Value:
+def _after_setup(value: _Value | None) -> _Value:
     if not value:
         raise RuntimeError("call setup() first")
     return value

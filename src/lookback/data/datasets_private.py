@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 """A whole commit hash"""
-_PATIENCE = 5.0  # seconds to find out whether the Hub can be reached; ``datasets`` alone tries for half a minute
+_HUB_TIMEOUT = 5.0  # seconds to find out whether the Hub can be reached; ``datasets`` alone tries for half a minute
 
 
 def datasets_fingerprint(dataset: Dataset) -> str:
@@ -75,7 +75,7 @@ def offline_if_unreachable() -> Iterator[None]:
     before = constants.HF_HUB_OFFLINE, config.HF_HUB_OFFLINE
     if not any(before):
         try:
-            get_session().head(constants.ENDPOINT, timeout=_PATIENCE)
+            get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT)
         except Exception:  # the kind of error depends on the HTTP client that huggingface_hub uses
             constants.HF_HUB_OFFLINE = config.HF_HUB_OFFLINE = True
     try:
@@ -94,12 +94,12 @@ def has_no_files(error: BaseException) -> bool:
 
 def known_configurations(error: BaseException) -> list[str] | None:
     """The configurations that there are, if the error says that one is not among them."""
-    return _listed(error) if str(error).startswith("BuilderConfig") else None
+    return _names_in_brackets(error) if str(error).startswith("BuilderConfig") else None
 
 
 def known_splits(error: BaseException) -> list[str] | None:
     """The splits that there are, if the error says that one is not among them, or that a stream has no slices."""
-    return _listed(error) if str(error).startswith(("Unknown split", "Bad split")) else None
+    return _names_in_brackets(error) if str(error).startswith(("Unknown split", "Bad split")) else None
 
 
 def is_of_a_stream(error: BaseException) -> bool:
@@ -117,7 +117,7 @@ def is_empty_slice(error: BaseException) -> bool:
     return str(error).endswith("corresponds to no data!")
 
 
-def _listed(error: BaseException) -> list[str] | None:
+def _names_in_brackets(error: BaseException) -> list[str] | None:
     """The names in brackets at the end of a message, as Python writes a list of strings."""
     brackets = re.search(r"\[(.*)\]", str(error))
     return re.findall(r"['\"](.+?)['\"]", brackets[1]) if brackets else None

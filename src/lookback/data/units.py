@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from lookback.common.words import words
 
-_SLICE = 50_000  # sentences that are cut into units in memory at once
+_SLICE_SIZE = 50_000  # sentences that are cut into units in memory at once
 
 
 def count_words(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray:
@@ -52,8 +52,8 @@ def units(texts: pa.Array | pa.ChunkedArray) -> Iterator[Units]:
 def slices(texts: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
     """A column in slices of 50,000 texts at most: their units fit into memory."""
     for chunk in texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]:
-        for start in range(0, len(chunk), _SLICE):
-            yield chunk.slice(start, _SLICE)
+        for start in range(0, len(chunk), _SLICE_SIZE):
+            yield chunk.slice(start, _SLICE_SIZE)
 
 
 def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:

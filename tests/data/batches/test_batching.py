@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.data import Batch, BucketBatchSampler, Sentences, WordTokenization, encode_sources
-from lookback.data.batches.batching import BATCH_UNITS, _cut
+from lookback.data.batches.batching import BATCH_UNITS, _batch_starts
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=200)
 
@@ -85,7 +85,7 @@ def test_batches_are_cut_as_late_as_both_limits_allow(lengths, sentences, tokens
         if not starts or row - starts[-1] + 1 > sentences or (row - starts[-1] + 1) * longest > tokens:
             starts.append(row)
             longest = length
-    assert _cut(ordered, sentences, tokens).tolist() == starts
+    assert _batch_starts(ordered, sentences, tokens).tolist() == starts
 
 
 def test_epochs_and_seeds_differ_and_evaluation_never_does() -> None:

@@ -195,8 +195,8 @@ def test_any_text_is_cut_at_its_line_ends_alone(
     if expected[-1] == "" and len(expected) > 1:
         expected.pop()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_BLOCK", block)
-        patch.setattr(lines, "_PIECE", 2)
+        patch.setattr(lines, "_BLOCK_BYTES", block)
+        patch.setattr(lines, "_READ_BYTES", 2)
         assert list(lines.read_lines(path)) == [line.removesuffix("\r") for line in expected]
 
 
@@ -215,8 +215,8 @@ def test_the_first_fault_is_named_wherever_a_block_ends(
             fault = f"s.txt:{number}: invalid UTF-8 at byte {error.start + 1} of the line"
             break
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_BLOCK", block)
-        patch.setattr(lines, "_PIECE", 2)
+        patch.setattr(lines, "_BLOCK_BYTES", block)
+        patch.setattr(lines, "_READ_BYTES", 2)
         if fault is None:
             assert sum(1 for _ in lines.read_lines(path)) == len(rows)
         else:
@@ -258,8 +258,8 @@ def numbered(folder: Path, count: int) -> tuple[Path, Path]:
 
 def test_blocks_of_both_sides_are_joined_in_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = numbered(tmp_path, 5000)
-    monkeypatch.setattr(lines, "_BLOCK", 1000)
-    monkeypatch.setattr(lines, "_PIECE", 300)
+    monkeypatch.setattr(lines, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(lines, "_READ_BYTES", 300)
     pairs = read_pair(*files)
     assert pairs["source"][:] == [f"s {i:06}" for i in range(5000)]
     assert pairs["target"][:] == [f"target {i:06}" for i in range(5000)]
@@ -271,7 +271,7 @@ def test_blocks_of_both_sides_are_joined_in_step(tmp_path: Path, monkeypatch: py
 def test_a_stream_gives_the_same_pairs_and_keeps_nothing(
     tmp_path: Path, datasets_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "_BLOCK", 1000)
+    monkeypatch.setattr(lines, "_BLOCK_BYTES", 1000)
     source, target = numbered(tmp_path, 500)
     train = {"source": str(source), "target": str(target)}
     built = corpus(train=train, validation=train, test=train, streaming=True)
@@ -289,7 +289,7 @@ def test_a_stream_gives_the_same_pairs_and_keeps_nothing(
 
 @pytest.mark.parametrize("stop", [1, 90, 91, 499])
 def test_a_stream_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int) -> None:
-    monkeypatch.setattr(lines, "_BLOCK", 1000)
+    monkeypatch.setattr(lines, "_BLOCK_BYTES", 1000)
     files = numbered(tmp_path, 500)
     stream = stream_pair(*files)
     passing = iter(stream)

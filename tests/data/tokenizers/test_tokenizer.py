@@ -99,8 +99,8 @@ def test_a_column_has_the_ids_of_its_texts(
 
 
 def test_a_column_may_be_longer_than_what_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookback.data.tokenizers.tokenizer._MOST_UNITS", 5)
-    monkeypatch.setattr("lookback.data.units._SLICE", 3)
+    monkeypatch.setattr("lookback.data.tokenizers.tokenizer._MOST_CACHED_UNITS", 5)
+    monkeypatch.setattr("lookback.data.units._SLICE_SIZE", 3)
     tokenizer = learnt(BPETokenization(300))
     texts = [f"the cat {i % 7}  dog{i}" for i in range(40)]
     ids, lengths = tokenizer.encode_column(pa.array(texts))

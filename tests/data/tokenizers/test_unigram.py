@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data.tokenizers.unigram import _LONGEST, _substrings, _without, unigram_pieces
+from lookback.data.tokenizers.unigram import _LONGEST_PIECE, _score_without, _substrings, unigram_pieces
 
 WORDS = st.dictionaries(st.text("abc", min_size=1, max_size=8), st.integers(1, 20), min_size=1)
 
@@ -35,9 +35,9 @@ def test_substrings_are_counted(words: dict[str, int]) -> None:
 
 def test_the_best_other_way_to_cut_a_piece() -> None:
     scores = {"a": -3.0, "b": -2.0, "ab": -1.0, "abb": -0.5, "bb": -3.5}
-    assert _without("abb", scores) == -3.0  # ab b
-    assert _without("ab", scores) == -5.0
-    assert _without("a", scores) == -math.inf
+    assert _score_without("abb", scores) == -3.0  # ab b
+    assert _score_without("ab", scores) == -5.0
+    assert _score_without("a", scores) == -math.inf
 
 
 def test_pieces_of_a_made_up_language_are_found() -> None:
@@ -51,4 +51,4 @@ def test_pieces_of_a_made_up_language_are_found() -> None:
 
 def test_a_piece_is_no_longer_than_the_longest() -> None:
     pieces = dict(unigram_pieces({"abc" * 40: 10}, "abc", 50))
-    assert 3 <= max(map(len, pieces)) <= _LONGEST
+    assert 3 <= max(map(len, pieces)) <= _LONGEST_PIECE

@@ -37,7 +37,7 @@ class Sources:
         return len(self.source)
 
     def to(self, device: torch.device | str) -> Sources:
-        return Sources(_moved(self.source, device), _moved(self.source_length, device))
+        return Sources(_to_device(self.source, device), _to_device(self.source_length, device))
 
 
 @dataclass  # not frozen: Lightning's half-precision plugins write the fields of a copy
@@ -74,15 +74,15 @@ class Batch:
     def to(self, device: torch.device | str) -> Batch:
         """The batch on another device; Lightning calls this."""
         return Batch(
-            _moved(self.ids, device),
-            _moved(self.source, device),
-            _moved(self.source_length, device),
-            _moved(self.target, device),
+            _to_device(self.ids, device),
+            _to_device(self.source, device),
+            _to_device(self.source_length, device),
+            _to_device(self.target, device),
             self.target_tokens,
         )
 
 
-def _moved(tensor: Tensor, device: torch.device | str) -> Tensor:
+def _to_device(tensor: Tensor, device: torch.device | str) -> Tensor:
     """The tensor on another device. A copy to a GPU starts from pinned memory and runs in the background."""
     if torch.device(device).type == "cuda" and tensor.device.type == "cpu":
         return tensor.pin_memory().to(device, non_blocking=True)
@@ -188,8 +188,10 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         self.ranks = ranks
         self._lengths = np.stack([source_lengths, target_lengths]).astype(np.int32, copy=False)
         ordered = self._lengths[:, self._order(np.arange(count))]
-        starts = _cut(ordered, batch_size, batch_size * _TOKENS_A_SENTENCE if unit == "sentences" else batch_size)
-        self._starts = _divisible(starts, count, ranks)
+        starts = _batch_starts(
+            ordered, batch_size, batch_size * _TOKENS_A_SENTENCE if unit == "sentences" else batch_size
+        )
+        self._starts = _divisible_by_ranks(starts, count, ranks)
         self._stops = np.append(self._starts[1:], count)[: len(self._starts)]
         self._padding_waste = _padding_waste(ordered, self._starts)
 
@@ -226,7 +228,7 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         return rows[np.lexsort((np.where(leading % 2, other, -other), leading))]
 
 
-def _cut(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
+def _batch_starts(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
     """Where each batch starts. It takes pairs until one more would break a limit: their number or the padded tokens."""
     lengths = ordered.max(axis=0).astype(np.int64)
     numbers = np.arange(1, sentences + 1) if sentences < len(lengths) else np.arange(1, len(lengths) + 1)
@@ -241,7 +243,7 @@ def _cut(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
     return np.array(starts, dtype=np.int64)
 
 
-def _divisible(starts: np.ndarray, count: int, ranks: int) -> np.ndarray:
+def _divisible_by_ranks(starts: np.ndarray, count: int, ranks: int) -> np.ndarray:
     """The same batches, the largest of them halved until their number is a multiple of ``ranks``."""
     while over := len(starts) % ranks:
         sizes = np.diff(np.append(starts, count))

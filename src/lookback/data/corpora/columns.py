@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _Side = TypeVar("_Side")
 _Result = TypeVar("_Result")
-_ROWS = 50_000
+_ROWS_AT_A_TIME = 50_000
 
 
 def columns(texts: Dataset, keep: np.ndarray | None = None) -> Iterator[tuple[pa.Array, pa.Array]]:
@@ -27,7 +27,7 @@ def columns(texts: Dataset, keep: np.ndarray | None = None) -> Iterator[tuple[pa
         keep: (N,) bool, the rows to give; None means all.
     """
     start = 0
-    for table in texts.select_columns(list(SIDES)).with_format("arrow").iter(_ROWS):
+    for table in texts.select_columns(list(SIDES)).with_format("arrow").iter(_ROWS_AT_A_TIME):
         source, target = (one_array(table.column(side)) for side in SIDES)
         if keep is not None:
             rows = pa.array(keep[start : start + len(source)])

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from datasets import Dataset, IterableDataset
 
-_ROWS = 10_000  # rows checked and written at a time
-_STREAMED_ROWS = 1000
+_ROWS_AT_A_TIME = 10_000  # rows checked and written at a time
+_STREAMED_ROWS_AT_A_TIME = 1000
 _WHOLE_SPLIT = re.compile(r"\w+")
 
 
@@ -205,7 +205,7 @@ class DatasetsCorpus(ABC):
             rows = self._read(split, scratch, streaming=bool(split.files) and split.is_whole)
         first_row = 0
         with self._explained(split):
-            for table in rows.with_format("arrow").iter(_ROWS):
+            for table in rows.with_format("arrow").iter(_ROWS_AT_A_TIME):
                 texts = self._texts(table, split, first_row)
                 yield from texts.to_batches()
                 first_row += len(texts)
@@ -220,7 +220,7 @@ class DatasetsCorpus(ABC):
         pairs = rows.with_format("arrow").map(
             partial(self._texts, split=split, first_row=None),
             batched=True,
-            batch_size=_STREAMED_ROWS,
+            batch_size=_STREAMED_ROWS_AT_A_TIME,
             features=pair_features(),
             remove_columns=columns,
         )

@@ -39,7 +39,7 @@ def text_columns(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    known = dict(_leaves(table.schema))
+    known = dict(_leaf_fields(table.schema))
     columns = []
     for key, field in fields.items():
         if field not in known:
@@ -99,12 +99,12 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
 
 
-def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, pa.DataType]]:
+def _leaf_fields(schema: Any, prefix: str = "") -> Iterator[tuple[str, pa.DataType]]:
     """The name and type of every field that is no struct. A field of a field has a dot: "translation.de"."""
     import pyarrow as pa
 
     for field in schema:
         if pa.types.is_struct(field.type):
-            yield from _leaves(field.type, f"{prefix}{field.name}.")
+            yield from _leaf_fields(field.type, f"{prefix}{field.name}.")
         else:
             yield f"{prefix}{field.name}", field.type

@@ -60,11 +60,11 @@ def read_gold(path: str | Path, texts: Iterable[tuple[str, str]], base: int) -> 
         raise ValueError(f"alignment_base={base!r}: expected 0 or 1, the number of a sentence's first word")
     path = Path(path).expanduser()
     check_file(path)
-    lines = [_links(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+    lines = [_parsed_links(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
     lengths = [(len(source.split()), len(target.split())) for source, target in texts]
     if len(lines) != len(lengths):
         raise InputError(f"{path}: has {len(lines):,} lines for {len(lengths):,} pairs, expected a line a pair")
-    _check(lines, lengths, path, base)
+    _check_links(lines, lengths, path, base)
     found = []
     for links in lines:
         every = {(link.source - base, link.target - base) for link in links}
@@ -91,7 +91,7 @@ def with_alignment(pairs: Dataset, path: str | Path, base: int) -> Dataset:
     return pairs
 
 
-def _links(line: str, path: Path, number: int) -> list[_WrittenLink]:
+def _parsed_links(line: str, path: Path, number: int) -> list[_WrittenLink]:
     links = []
     for text in line.split():
         match = _LINK.fullmatch(text)
@@ -103,7 +103,9 @@ def _links(line: str, path: Path, number: int) -> list[_WrittenLink]:
     return links
 
 
-def _check(lines: Sequence[list[_WrittenLink]], lengths: Sequence[tuple[int, int]], path: Path, base: int) -> None:
+def _check_links(
+    lines: Sequence[list[_WrittenLink]], lengths: Sequence[tuple[int, int]], path: Path, base: int
+) -> None:
     for number, (links, (source, target)) in enumerate(zip(lines, lengths, strict=True), start=1):
         for link in links:
             if link.fits((source, target), base):
@@ -114,11 +116,11 @@ def _check(lines: Sequence[list[_WrittenLink]], lengths: Sequence[tuple[int, int
             room = f"expected {base} to {base + length - 1}" if length else "expected no link there"
             raise InputError(
                 f"{path}:{number}: {link.source}{'-' if link.is_sure else 'p'}{link.target} names {side} word {word} "
-                f"of {length}, {room}; {_what_fits(lines, lengths, base)}"
+                f"of {length}, {room}; {_likely_mistake(lines, lengths, base)}"
             )
 
 
-def _what_fits(lines: Sequence[list[_WrittenLink]], lengths: Sequence[tuple[int, int]], base: int) -> str:
+def _likely_mistake(lines: Sequence[list[_WrittenLink]], lengths: Sequence[tuple[int, int]], base: int) -> str:
     """A guess at the mistake: the words are counted from another number, or the file is of the other direction."""
 
     def fits(other_base: int, reverse: bool) -> bool:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LONGEST_LINE = 1 << 20  # bytes: ten times as much as 10,000 words; a longer line has lost its line ends
-_BLOCK = 8 << 20  # bytes that are read, checked and cut into lines at a time
-_PIECE = 1 << 20
+_BLOCK_BYTES = 8 << 20  # bytes that are read, checked and cut into lines at a time
+_READ_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
-_EXPECTED = "expected a UTF-8 text file, plain or .gz, one sentence a line"
+_EXPECTED_TEXT_FILE = "expected a UTF-8 text file, plain or .gz, one sentence a line"
 
 
 def check_file(path: Path) -> None:
@@ -35,16 +35,16 @@ def check_file(path: Path) -> None:
     try:
         status = path.stat()
     except OSError as error:
-        raise InputError(f"{path}: {_reason(error)}, {_EXPECTED}") from error
+        raise InputError(f"{path}: {_reason(error)}, {_EXPECTED_TEXT_FILE}") from error
     if stat.S_ISDIR(status.st_mode):
-        raise InputError(f"{path}: is a directory, {_EXPECTED}")
+        raise InputError(f"{path}: is a directory, {_EXPECTED_TEXT_FILE}")
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{path}: is no regular file, {_EXPECTED}")
+        raise InputError(f"{path}: is no regular file, {_EXPECTED_TEXT_FILE}")
     try:
         with path.open("rb") as stream:
             is_gzip = stream.read(2) == _GZIP_MAGIC
     except OSError as error:
-        raise InputError(f"{path}: {_reason(error)}, {_EXPECTED}") from error
+        raise InputError(f"{path}: {_reason(error)}, {_EXPECTED_TEXT_FILE}") from error
     if status.st_size and is_gzip != (path.suffix == ".gz"):
         found, name = ("is", "does not end") if is_gzip else ("is not", "ends")
         raise InputError(f"{path}: {found} gzip data, but its name {name} in .gz; expected name and content to agree")
@@ -71,17 +71,17 @@ def read_blocks(path: Path) -> Iterator[pa.StringArray]:
     number, offset = 1, 0  # of the block's first line: its number, from 1, and its place in the text, in bytes
     for block in _whole_lines(path):
         bom = len(BOM_UTF8) if number == 1 and block.startswith(BOM_UTF8) else 0
-        lines = _split(block[bom:])
+        lines = _split_lines(block[bom:])
         if lines is None:
             _refuse(path, block, bom, number, offset)
         yield lines
         number += len(lines)
         offset += len(block)
     if number == 1:
-        raise InputError(f"{path}: is empty, {_EXPECTED}")
+        raise InputError(f"{path}: is empty, {_EXPECTED_TEXT_FILE}")
 
 
-def _split(block: bytes) -> pa.StringArray | None:
+def _split_lines(block: bytes) -> pa.StringArray | None:
     """The lines of a block; None if one of them is to be refused. A few calls on the whole block are all it takes."""
     import pyarrow as pa
 
@@ -115,13 +115,13 @@ def _refuse(path: Path, block: bytes, bom: int, number: int, offset: int) -> NoR
         if len(line) > LONGEST_LINE:
             _refuse_long(path, at)
         if b"\0" in line:
-            raise InputError(f"{path}:{at}: holds a NUL byte (is it binary, or UTF-16?), {_EXPECTED}")
+            raise InputError(f"{path}:{at}: holds a NUL byte (is it binary, or UTF-16?), {_EXPECTED_TEXT_FILE}")
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(
                 f"{path}:{at}: invalid UTF-8 at byte {bom + error.start + 1} of the line, "
-                f"{offset + bom + error.start + 1:,} of the text, {_EXPECTED}"
+                f"{offset + bom + error.start + 1:,} of the text, {_EXPECTED_TEXT_FILE}"
             ) from error
         offset += len(raw)
         bom = 0
@@ -129,7 +129,7 @@ def _refuse(path: Path, block: bytes, bom: int, number: int, offset: int) -> NoR
 
 
 def _refuse_long(path: Path, number: int) -> NoReturn:
-    raise InputError(f"{path}:{number}: a line of more than {LONGEST_LINE:,} bytes, {_EXPECTED}")
+    raise InputError(f"{path}:{number}: a line of more than {LONGEST_LINE:,} bytes, {_EXPECTED_TEXT_FILE}")
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
@@ -150,7 +150,7 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
                     raise InputError(
                         f"{path}:{number}: damaged or cut-off gzip data ({error}), expected a whole file"
                     ) from error
-                raise InputError(f"{path}:{number}: {_reason(error)}, {_EXPECTED}") from error
+                raise InputError(f"{path}:{number}: {_reason(error)}, {_EXPECTED_TEXT_FILE}") from error
             if len(rest) > LONGEST_LINE + len(BOM_UTF8) + 1:  # a byte-order mark and a CR do not count
                 _refuse_long(path, number)
             if not data:
@@ -164,7 +164,7 @@ def _read(stream: BinaryIO) -> tuple[bytes, OSError | EOFError | zlib.error | No
     pieces: list[bytes] = []
     size = 0
     try:
-        while size < _BLOCK and (piece := stream.read1(_PIECE)):  # type: ignore[attr-defined]
+        while size < _BLOCK_BYTES and (piece := stream.read1(_READ_BYTES)):  # type: ignore[attr-defined]
             pieces.append(piece)
             size += len(piece)
     except (EOFError, zlib.error, OSError) as error:  # BadGzipFile is an OSError

@@ -15,10 +15,10 @@ from lookback.common.errors import InputError
 from lookback.data.corpora.lines import check_file, read_blocks, read_lines
 
 FORMATS = ("json", "csv", "parquet")
-_NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
+_FORMAT_NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
 _SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
-_PARQUET = b"PAR1"
-_JSON = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # the start of an object, or of a list of objects
+_PARQUET_MAGIC = b"PAR1"
+_JSON_START = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # the start of an object, or of a list of objects
 
 
 def format_of(file: Path) -> str | None:
@@ -28,12 +28,12 @@ def format_of(file: Path) -> str | None:
 
 def check_format(file: Path, expected: str) -> None:
     """Refuse a file whose content is of another format than ``data=expected`` reads, whatever its name."""
-    found = _detected(file)
+    found = _detected_format(file)
     # what is neither Parquet nor JSON may be CSV; damaged JSON is reported with its line when it is read
     is_other = found != expected if "parquet" in (found, expected) else (found, expected) == ("json", "csv")
     if is_other:
-        name = _NAMES[expected]
-        holds = f"holds {_NAMES[found]}" if found else f"holds no {name}"
+        name = _FORMAT_NAMES[expected]
+        holds = f"holds {_FORMAT_NAMES[found]}" if found else f"holds no {name}"
         other = f", or data={found}" if found else ""
         raise InputError(f"{file}: {holds}, data={expected} reads {name}; expected a {name} file{other}")
 
@@ -50,7 +50,7 @@ def check_records(file: Path, format: str | None) -> None:
 
 def csv_fields(file: Path) -> list[str]:
     """The names in the first line of a CSV file."""
-    return next(_cells(file))
+    return next(_csv_rows(file))
 
 
 def csv_options(file: Path) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def refuse_records(file: Path, format: str | None, fields: tuple[str, ...]) -> N
         for number, line in enumerate(read_lines(file), start=1):
             _refuse_object(line, fields, f"{file}:{number}")
     elif format == "csv":
-        cells = _cells(file)
+        cells = _csv_rows(file)
         header = next(cells)
         for row in cells:
             if len(row) > len(header):
@@ -126,7 +126,7 @@ def _refuse_parquet(file: Path) -> None:
         raise InputError(f"{file}: is empty, expected one pair or more")
 
 
-def _cells(file: Path) -> Any:
+def _csv_rows(file: Path) -> Any:
     """A reader of the rows of a CSV file. The first row names the fields."""
     return csv.reader((f"{line}\n" for line in read_lines(file)), delimiter=_separator(file))
 
@@ -135,21 +135,21 @@ def _separator(file: Path) -> str:
     return "\t" if file.name.removesuffix(".gz").endswith(".tsv") else ","
 
 
-def _detected(file: Path) -> str | None:
+def _detected_format(file: Path) -> str | None:
     """The format that the first bytes of a file show: "parquet" or "json". None for CSV and anything else."""
     check_file(file)
     with file.open("rb") as stream:
-        if stream.read(len(_PARQUET)) == _PARQUET:
+        if stream.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC:
             return "parquet"
-    return "json" if _JSON.match(_start(file)) else None
+    return "json" if _JSON_START.match(_first_bytes(file)) else None
 
 
 def _is_list(file: Path) -> bool:
     """Whether JSON is one list, on however many lines, rather than an object a line."""
-    return _start(file).startswith(b"[")
+    return _first_bytes(file).startswith(b"[")
 
 
-def _start(file: Path) -> bytes:
+def _first_bytes(file: Path) -> bytes:
     """The first bytes of a text file after a byte-order mark and white space."""
     try:
         with _open(file) as stream:

@@ -134,13 +134,13 @@ def read_pair(
             as both sides, no regular file, or gzip data where its name does not end in .gz (or the reverse); and for
             invalid UTF-8, a NUL, a line of more than 1 MiB, or damaged gzip data. Nothing of a refused file is cached.
     """
-    paths = _checked(source, target)
+    paths = _checked_paths(source, target)
     states = [(str(path.resolve()), status.st_size, status.st_mtime_ns) for path in paths if (status := path.stat())]
     title = f"Reading {paths[0]} and {paths[1].name}"
     if limit is None:
-        return cached_pairs("text", states, title, lambda _: _aligned(paths))
+        return cached_pairs("text", states, title, lambda _: _aligned_pairs(paths))
     if subset_seed is None:
-        return cached_pairs("text", (states, limit), title, lambda _: first_rows(_aligned(paths), limit))
+        return cached_pairs("text", (states, limit), title, lambda _: first_rows(_aligned_pairs(paths), limit))
     whole = read_pair(*paths)
     title = f"Drawing {limit:,} pairs of {paths[0]} and {paths[1].name}"
     return cached_pairs("text", (states, limit, subset_seed), title, lambda _: random_rows(whole, limit, subset_seed))
@@ -150,8 +150,8 @@ def stream_pair(
     source: str | os.PathLike[str], target: str | os.PathLike[str], limit: int | None = None
 ) -> IterableDataset:
     """The pairs that ``read_pair`` gives, with its checks, as a stream; nothing is written to the disk."""
-    paths = _checked(source, target)
-    stream = stream_pairs(partial(_aligned, paths))
+    paths = _checked_paths(source, target)
+    stream = stream_pairs(partial(_aligned_pairs, paths))
     return stream if limit is None else stream.take(limit)
 
 
@@ -160,10 +160,10 @@ def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -
 
     A file that cannot be read is refused at once, a line when it is reached.
     """
-    return _aligned(_checked(source, target))
+    return _aligned_pairs(_checked_paths(source, target))
 
 
-def _checked(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> tuple[Path, Path]:
+def _checked_paths(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> tuple[Path, Path]:
     paths = (Path(source).expanduser(), Path(target).expanduser())
     for path in paths:
         check_file(path)
@@ -172,7 +172,7 @@ def _checked(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> 
     return paths
 
 
-def _aligned(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
+def _aligned_pairs(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
     """The pairs of two files, many at a time.
 
     Raises:
@@ -180,7 +180,7 @@ def _aligned(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
     """
     import pyarrow as pa
 
-    sides = [_ahead(read_blocks(path)) for path in paths]
+    sides = [_read_ahead(read_blocks(path)) for path in paths]
     empty = pa.array([], pa.string())
     waiting, counts = [empty, empty], [0, 0]  # lines whose partners were not read yet, and lines read so far
     while True:
@@ -203,7 +203,7 @@ def _aligned(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
+def _read_ahead(items: Iterator[_Item]) -> Iterator[_Item]:
     """The same items. A thread makes the next while one is used, so that two files are unpacked at the same time."""
     with ThreadPoolExecutor(1) as thread:
         following = thread.submit(next, items, None)

@@ -75,13 +75,13 @@ def _make(folder: Path, title: str, write: Callable[[Path], None]) -> None:
             write(partial)
         for path in partial.rglob("*"):
             if path.is_file():
-                _to_disk(path)
+                _flush_to_disk(path)
         os.replace(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _to_disk(path: Path) -> None:
+def _flush_to_disk(path: Path) -> None:
     """Wait until the file's content is on the disk: after a power cut no named file may be empty."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

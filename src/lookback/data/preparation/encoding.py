@@ -111,7 +111,7 @@ def encode_pairs(
 
     parts = (_FORMAT, datasets_fingerprint(texts), chosen, digests)
     folder = cached_folder("ids", parts, f"Encoding {count:,} pairs", write)
-    source, target = (_mapped(folder, side) for side in SIDES)
+    source, target = (_mapped_sentences(folder, side) for side in SIDES)
     unknown = json.loads((folder / "unknown.json").read_text(encoding="utf-8"))
     return EncodedPairs(source, target, (unknown[0], unknown[1]))
 
@@ -147,12 +147,12 @@ def _encode(texts: pa.Array, tokenizer: Tokenizer, with_bos: bool) -> _Encoded:
     return tokens, lengths, int(np.count_nonzero(text_tokens == UNK))
 
 
-def _mapped(folder: Path, side: str) -> Sentences:
-    offsets = _file(folder / f"{side}.offsets", _OFFSETS)
-    return Sentences(_file(folder / f"{side}.tokens", _TOKENS), offsets[:-1], np.diff(offsets))
+def _mapped_sentences(folder: Path, side: str) -> Sentences:
+    offsets = _mapped_array(folder / f"{side}.offsets", _OFFSETS)
+    return Sentences(_mapped_array(folder / f"{side}.tokens", _TOKENS), offsets[:-1], np.diff(offsets))
 
 
-def _file(path: Path, kind: np.dtype) -> np.ndarray:
+def _mapped_array(path: Path, kind: np.dtype) -> np.ndarray:
     if not path.stat().st_size:  # an empty file cannot be mapped
         return np.zeros(0, kind)
     return np.memmap(path, kind, "r").view(np.ndarray)

@@ -27,11 +27,13 @@ from lookback.data.units import slices, units
 
 Column = Callable[[str], Iterator[pa.Array]]
 
-_BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # the library's names for them
-_FIXED = (*SPECIAL_TOKENS, *_BYTES)
-_COVERAGE = 0.9995  # the share of the text whose characters have a token, as in SentencePiece; others become bytes
+_BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))  # the library's names for them
+_FIXED_TOKENS = (*SPECIAL_TOKENS, *_BYTE_TOKENS)
+_CHARACTER_COVERAGE = (
+    0.9995  # the share of the text whose characters have a token, as in SentencePiece; others become bytes
+)
 _LONGEST_PIECE = 16  # characters
-_LEARNT_FROM = 4_000_000  # characters of distinct words that the unigram learner looks at
+_MOST_CHARACTERS = 4_000_000  # characters of distinct words that the unigram learner looks at
 
 
 class Tokenization(ABC):
@@ -135,13 +137,13 @@ class PieceTokenization(Tokenization):
     joint: bool = False
 
     def __post_init__(self) -> None:
-        _check_size(self.vocabulary_size, _FIXED, "the special tokens and the bytes")
+        _check_size(self.vocabulary_size, _FIXED_TOKENS, "the special tokens and the bytes")
         check_switches({"lowercase": self.lowercase, "joint": self.joint})
 
     @property
-    def _room(self) -> int:
+    def _learnt_pieces(self) -> int:
         """The number of pieces that may be learnt."""
-        return self.vocabulary_size - len(_FIXED)
+        return self.vocabulary_size - len(_FIXED_TOKENS)
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,10 @@ class BPETokenization(PieceTokenization):
     """Byte-pair encoding (Sennrich et al. 2016): the most frequent pair of pieces is joined, again and again."""
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
-        characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(self._room // 2, 1))
+        characters = _alphabet(texts(), self.lowercase, _CHARACTER_COVERAGE, max(self._learnt_pieces // 2, 1))
         backend = piece_backend(models.BPE(), self.lowercase)
         trainer = trainers.BpeTrainer(
-            vocab_size=self._room,
+            vocab_size=self._learnt_pieces,
             min_frequency=2,
             initial_alphabet=characters,
             limit_alphabet=len(characters),
@@ -171,10 +173,10 @@ class UnigramTokenization(PieceTokenization):
     """A unigram model (Kudo 2018): a text is split in the most probable way."""
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
-        characters = _alphabet(texts(), self.lowercase, _COVERAGE, max(self._room // 2, 1))
-        pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, self._room)
+        characters = _alphabet(texts(), self.lowercase, _CHARACTER_COVERAGE, max(self._learnt_pieces // 2, 1))
+        pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, self._learnt_pieces)
         # no text is split into the names of special tokens and bytes (see ``piece_backend``): their score has no effect
-        fixed = [(piece, 0.0) for piece in _FIXED]
+        fixed = [(piece, 0.0) for piece in _FIXED_TOKENS]
         model = models.Unigram([*fixed, *pieces], unk_id=UNK, byte_fallback=True)
         return Tokenizer(piece_backend(model, self.lowercase))
 
@@ -186,7 +188,9 @@ class CharacterTokenization(PieceTokenization):
     vocabulary_size: int = 4000
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
-        return Tokenizer(piece_backend(_bpe(_alphabet(texts(), self.lowercase, 1.0, self._room), []), self.lowercase))
+        return Tokenizer(
+            piece_backend(_bpe(_alphabet(texts(), self.lowercase, 1.0, self._learnt_pieces), []), self.lowercase)
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -293,7 +297,7 @@ def _alphabet(texts: Iterator[pa.Array], lowercase: bool, coverage: float, size:
 
 
 def _bpe(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> models.BPE:
-    vocabulary = {piece: i for i, piece in enumerate([*_FIXED, *pieces])}
+    vocabulary = {piece: i for i, piece in enumerate([*_FIXED_TOKENS, *pieces])}
     return models.BPE(vocabulary, list(merges), unk_token=SPECIAL_TOKENS[UNK], byte_fallback=True)
 
 
@@ -310,7 +314,7 @@ def _words(texts: Iterator[pa.Array], characters: Sequence[str], lowercase: bool
         for word, _ in backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(unit)):
             words[rare.sub("", word)] += count
         seen += len(unit)
-        if seen > _LEARNT_FROM:
+        if seen > _MOST_CHARACTERS:
             break
     del words[""]
     return words

@@ -20,8 +20,8 @@ from lookback.common.words import word_starts
 from lookback.data.tokenizers.backend import looks_across_spaces
 from lookback.data.units import slices, sums, units
 
-_NOT_TEXT = (PAD, BOS, EOS)
-_MOST_UNITS = 100_000  # units whose ids are remembered, about
+_IDS_WITHOUT_TEXT = (PAD, BOS, EOS)
+_MOST_CACHED_UNITS = 100_000  # units whose ids are remembered, about
 
 
 class Tokenizer:
@@ -87,7 +87,7 @@ class Tokenizer:
     def _rows(self, distinct: Sequence[str]) -> np.ndarray:
         """(units,): the row of each unit in ``self._known``. Units that are not there yet are encoded and added."""
         known = self._known
-        if len(known.row) > _MOST_UNITS:
+        if len(known.row) > _MOST_CACHED_UNITS:
             known = self._known = _IdLists()
         new = [unit for unit in distinct if unit not in known.row]
         if new:
@@ -106,7 +106,7 @@ class Tokenizer:
         Where tokens are pieces of words, ``decode(encode([text])[0]) == text``. Where they are words, all of them in
         the vocabulary, it is ``" ".join(text.split())``.
         """
-        return self._backend.decode([int(i) for i in ids if i not in _NOT_TEXT], skip_special_tokens=False)
+        return self._backend.decode([int(i) for i in ids if i not in _IDS_WITHOUT_TEXT], skip_special_tokens=False)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """The token of each id, as the vocabulary has it."""
@@ -119,7 +119,7 @@ class Tokenizer:
         word.
         """
         encoding = self._backend.encode(text, add_special_tokens=False)
-        _, places = _grouped(text, [start for start, _ in encoding.offsets])
+        _, places = _word_of_each_token(text, [start for start, _ in encoding.offsets])
         return _without_special(encoding.ids), places
 
     def unknown_words(self, text: str) -> list[str]:
@@ -135,12 +135,12 @@ class Tokenizer:
         after one. A text of white space alone is one empty word if it has tokens, and has no words otherwise.
         """
         encoding = self._backend.encode(text, add_special_tokens=False)
-        return _grouped(text, [start for start, _ in encoding.offsets])[0]
+        return _word_of_each_token(text, [start for start, _ in encoding.offsets])[0]
 
     def words_of(self, ids: Sequence[int]) -> tuple[list[str], list[int]]:
         """The words of the text that ``ids`` decode to, and for each id the index of its word, as in ``pieces``."""
         text = self.decode(ids)
-        return _grouped(text, [_shared_prefix(self.decode(ids[:end]), text) for end in range(len(ids))])
+        return _word_of_each_token(text, [_shared_prefix(self.decode(ids[:end]), text) for end in range(len(ids))])
 
     def to_json(self) -> str:
         """The tokenizer as the ``tokenizers`` library writes it. Equal tokenizers give equal text."""
@@ -191,7 +191,7 @@ class _IdLists:
 
 
 def _without_special(ids: Sequence[int]) -> list[int]:
-    return [UNK if i in _NOT_TEXT else i for i in ids]
+    return [UNK if i in _IDS_WITHOUT_TEXT else i for i in ids]
 
 
 def _segments(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -200,7 +200,7 @@ def _segments(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np
     return values[np.arange(lengths.sum()) + np.repeat(starts - (ends - lengths), lengths)]
 
 
-def _grouped(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
+def _word_of_each_token(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
     """The alignment words of ``text``, and the index of each token's word.
 
     Args:

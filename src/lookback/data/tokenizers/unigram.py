@@ -19,9 +19,9 @@ import numpy as np
 import tokenizers
 from tokenizers import models
 
-_LONGEST = 16  # characters of a piece
-_SEEDS = 8  # pieces at the start, for each piece at the end
-_ROUNDS = 2  # of splitting and counting, before each pruning
+_LONGEST_PIECE = 16  # characters of a piece
+_SEEDS_A_PIECE = 8  # pieces at the start, for each piece at the end
+_ROUNDS_A_PRUNING = 2  # of splitting and counting, before each pruning
 
 
 def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: int) -> list[tuple[str, float]]:
@@ -34,15 +34,17 @@ def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: in
     """
     texts = list(words)
     counts = np.fromiter(words.values(), np.int64, len(words))
-    uses = _substrings(texts, counts, _SEEDS * size)
+    uses = _substrings(texts, counts, _SEEDS_A_PIECE * size)
     while True:
-        for _ in range(_ROUNDS):
-            uses = _uses(_scores(uses, characters), texts, counts)
+        for _ in range(_ROUNDS_A_PRUNING):
+            uses = _use_counts(_scores(uses, characters), texts, counts)
         scores = _scores(uses, characters)
         if len(scores) <= size:
             return sorted(scores.items(), key=lambda piece: (-piece[1], piece[0]))
         loss = {
-            piece: count * (scores[piece] - _without(piece, scores)) for piece, count in uses.items() if len(piece) > 1
+            piece: count * (scores[piece] - _score_without(piece, scores))
+            for piece, count in uses.items()
+            if len(piece) > 1
         }
         left = max(size, len(scores) // 2) - len(characters)
         uses = {character: uses[character] for character in characters if character in uses} | {
@@ -64,7 +66,7 @@ def _substrings(texts: Sequence[str], counts: np.ndarray, size: int) -> dict[str
     # of the substrings so far: where each begins, and which one it is
     places, labels = np.arange(len(joined)), characters
     found: list[tuple[int, str]] = []
-    for length in range(2, _LONGEST + 1):
+    for length in range(2, _LONGEST_PIECE + 1):
         fits = left[places] >= length
         places, labels = places[fits], labels[fits]
         longer = labels.astype(np.int64) * 0x110000 + characters[places + length - 1]
@@ -87,7 +89,7 @@ def _scores(uses: Mapping[str, int], characters: Sequence[str]) -> dict[str, flo
     return {piece: math.log(count) - total for piece, count in uses.items()}
 
 
-def _uses(scores: Mapping[str, float], texts: Sequence[str], counts: np.ndarray) -> dict[str, int]:
+def _use_counts(scores: Mapping[str, float], texts: Sequence[str], counts: np.ndarray) -> dict[str, int]:
     """How often each piece is used when every word is split in the best way. Unused pieces are left out."""
     backend = tokenizers.Tokenizer(models.Unigram(list(scores.items())))
     ids = [encoding.ids for encoding in backend.encode_batch_fast(texts)]
@@ -97,7 +99,7 @@ def _uses(scores: Mapping[str, float], texts: Sequence[str], counts: np.ndarray)
     return {piece: count for piece, count in zip(scores, uses.tolist(), strict=True) if count}
 
 
-def _without(piece: str, scores: Mapping[str, float]) -> float:
+def _score_without(piece: str, scores: Mapping[str, float]) -> float:
     """The score of the best way to split ``piece`` into shorter pieces."""
     best = [0.0] + [-math.inf] * len(piece)
     for end in range(1, len(piece) + 1):
