@@ -1,4 +1,4 @@
-"""Configs of earlier versions build what they built then."""
+"""Configs of earlier versions still build the same objects."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ bleu_tokenize: 13a
 
 
 def corpus_config(head: str) -> DictConfig:
-    """As runs kept it before a corpus of files was a class of its own, inside the config of a whole run."""
+    """A corpus inside the config of a whole run, from the time before ``RecordsCorpus`` was a class of its own."""
     return OmegaConf.create({"data": OmegaConf.create(f"_target_: lookback.data.HubCorpus\n{head}{TAIL}")}).data
 
 

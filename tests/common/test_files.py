@@ -1,4 +1,4 @@
-"""A file is there whole or not at all."""
+"""Files are written completely or not at all."""
 
 import pytest
 

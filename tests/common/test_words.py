@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lookback.common.words import word_starts, words
 from lookback.data.units import count_words, units
 
-# White space of every kind, scripts with and without spaces, marks of their own, the symbols.
+# White space of every kind, scripts with and without spaces, combining marks alone, special tokens.
 TEXT = st.lists(
     st.one_of(
         st.text(max_size=6),

@@ -8,7 +8,7 @@ from lookback.data import progress
 
 
 class Waits:
-    """An event that is waited for until the test says whether it came: no second passes."""
+    """An event whose waiting ends when the test says so, without any delay."""
 
     def __init__(self) -> None:
         self.asked: SimpleQueue[float] = SimpleQueue()

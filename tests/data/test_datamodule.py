@@ -63,7 +63,7 @@ def data(
 
 
 def check_batch(batch: Batch, module: TranslationData, split: str) -> None:
-    """Each row of a batch is its text, marked and padded."""
+    """Each row of a batch is its text with special tokens and padding."""
     texts = module.texts(split)
     assert batch.source.dtype == batch.target.dtype == batch.ids.dtype == batch.source_length.dtype == torch.int64
     for i, row in enumerate(batch.ids.tolist()):
@@ -188,7 +188,7 @@ def test_bad_settings_name_the_argument() -> None:
 
 
 class Recorder(lightning.LightningModule):
-    """Learns nothing; notes which pairs came in which batch of which epoch, and how they arrived."""
+    """Learns nothing; records which pairs came in which batch of which epoch, and how they arrived."""
 
     def __init__(self) -> None:
         super().__init__()

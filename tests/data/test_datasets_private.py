@@ -1,4 +1,4 @@
-"""What the project uses of ``datasets`` without a promise. A newer version is allowed when these tests pass with it."""
+"""The private parts of ``datasets`` that are used. A newer version is allowed when these tests pass with it."""
 
 import ast
 import json

@@ -1,1 +1,1 @@
-"""What belongs to no folder alone: errors, checks of arguments, whole files, what a word is, special tokens."""
+"""Code that all folders share: errors, checks of arguments, atomic writes, words, special tokens."""

@@ -1,4 +1,4 @@
-"""Objects from a config, and what is wrong with one in a line. Nothing else but the commands knows Hydra."""
+"""Builds objects from a config, and explains its errors in one line. Only this module and the commands use Hydra."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,13 +11,18 @@ _PRESENT_NAMES = {
     "lookback.training.tracking.tensorboard_logger": "lookback.tracking.tensorboard_logger",
     "lookback.training.tracking.wandb_logger": "lookback.tracking.wandb_logger",
 }
-"""Where classes are that configs of earlier versions name by another place"""
+"""The present name of each class that configs of earlier versions name differently."""
 
 
 def build(config: Any, **arguments: Any) -> Any:
-    """What ``_target_`` names, called with the config's other keys and ``arguments``, as Hydra's ``instantiate`` does.
+    """Build the object of a config with Hydra's ``instantiate``. Names of earlier versions are understood.
 
-    Names of earlier versions are understood.
+    Args:
+        config: ``_target_`` names what is called; the other keys are its arguments.
+        arguments: further arguments.
+
+    Returns:
+        The object.
     """
     from hydra.utils import instantiate
 
@@ -28,16 +33,16 @@ def build(config: Any, **arguments: Any) -> Any:
 
 
 def present_target(config: Mapping[Any, Any]) -> str | None:
-    """What a config's ``_target_`` is called in this version; None where it has none."""
+    """The name that a config's ``_target_`` has in this version; None if there is no ``_target_``."""
     target = config.get("_target_")
-    # it also read files of records
+    # in earlier versions, HubCorpus also read the files that RecordsCorpus reads now
     if target == "lookback.data.HubCorpus" and "files" in config:
         return "lookback.data.RecordsCorpus"
     return target if target is None else _PRESENT_NAMES.get(target, target)
 
 
 def with_present_targets(config: Any) -> Any:
-    """A plain config, of an earlier version perhaps, with the names of this one: equal settings are equal again."""
+    """A plain config with the names of this version, so that equal settings of two versions compare as equal."""
     if isinstance(config, Mapping):
         values = {key: with_present_targets(value) for key, value in config.items()}
         return {**values, "_target_": present_target(config)} if "_target_" in config else values
@@ -45,7 +50,7 @@ def with_present_targets(config: Any) -> Any:
 
 
 def explain(error: BaseException) -> str | None:
-    """The one line that tells a user what to mend; None where the program is at fault."""
+    """One line that tells the user what to correct; None if the error is one of the program."""
     from hydra.errors import HydraException, InstantiationException, MissingConfigException, OverrideParseException
     from omegaconf.errors import OmegaConfBaseException
 
@@ -91,5 +96,5 @@ def _wrong_key(error: Any) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """An error in one line: what the user can mend, or else its kind and its message."""
+    """An error in one line: what the user can correct, or else its type and message."""
     return " ".join((explain(error) or f"{type(error).__name__}: {error}").split())

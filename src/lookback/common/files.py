@@ -1,4 +1,4 @@
-"""Files appear whole or not at all: written under a temporary name beside their place, then moved onto it."""
+"""Atomic writes: a file is written under a temporary name in its folder, then renamed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a word is, where text is measured rather than translated: lengths, limits, buckets."""
+"""The words of a text where text is measured rather than translated: lengths, limits, buckets."""
 
 import re
 
@@ -29,18 +29,19 @@ _WORD = re.compile(f"[{_UNSPACED}][{_COMBINING_MARKS}]*|[^\\s{_UNSPACED}]+")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: what ``str.split()`` gives, but a character of a script without spaces is one of its own.
+    """The words of a text: those of ``str.split()``, but each character of a script without spaces is a word.
 
-    These are Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar; a character takes its combining marks along.
+    These scripts are Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar. Combining marks belong to the character
+    before them.
     """
     return text.split() if text.isascii() else _WORD.findall(text)
 
 
 def has_spaced_words(*texts: str) -> bool:
-    """Whether the words of each text are those of ``str.split()``, which gold links count: not in all scripts."""
+    """Whether ``words`` gives as many words as ``str.split()``, which gold links count. Not so in all scripts."""
     return all(len(words(text)) == len(text.split()) for text in texts)
 
 
 def word_starts(text: str) -> list[int]:
-    """Where each of the words begins."""
+    """The index of the first character of each word."""
     return [match.start() for match in _WORD.finditer(text)]

@@ -1,4 +1,4 @@
-"""Text in: corpora, tokenizers, batches.
+"""Reading text: corpora, tokenizers, batches.
 
 Names are imported when first asked for, so that ``from lookback.data import Tokenizer`` does not wait for torch.
 """

@@ -1,4 +1,4 @@
-"""A corpus as batches, for Lightning."""
+"""The data module: gives Lightning the batches of a corpus."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TranslationData(lightning.LightningDataModule):
 
     The validation and test splits are used whole. Training pairs without words on a side, or beyond the corpus'
     ``train_max_length`` or ``max_length_ratio``, are dropped, counted and printed. What is prepared is cached: which
-    pairs are kept, the tokenizers, and the token ids, which are memory-mapped. A second start only reads it.
+    pairs are kept, the tokenizers, and the token ids, which are memory-mapped. A second start only reads the cache.
 
     A training split that is a stream is never prepared as a whole: windows of ``shuffle_buffer`` pairs are filtered,
     encoded, shuffled and cut into batches as training reaches them, and the tokenizers are learnt from the first
@@ -56,7 +56,7 @@ class TranslationData(lightning.LightningDataModule):
         evaluation_batch_size: pairs of a validation or test batch.
         shuffle_buffer: pairs of a stream that are shuffled together.
         seed: of the order of the training pairs.
-        source_tokenizer: of a trained model; None: ``tokenization`` learns it.
+        source_tokenizer: the one of a trained model; None means that ``tokenization`` learns it.
         target_tokenizer: the same for the target side.
 
     Raises:
@@ -98,7 +98,8 @@ class TranslationData(lightning.LightningDataModule):
         self._target_tokenizer = target_tokenizer
         self._texts: dict[str, datasets.Dataset] = {}
         self._stream: datasets.IterableDataset | None = None
-        self._first_reading: Iterator[Window] | None = None  # of the stream, begun by the tokenizers, for epoch 0
+        # the reading of a stream that began when the tokenizers were learnt: epoch 0 goes on with it
+        self._first_reading: Iterator[Window] | None = None
         self._selection: Selection | None = None
         self._encoded: dict[str, EncodedPairs] = {}
         self._samplers: dict[tuple[str, int, int], BucketBatchSampler] = {}
@@ -125,12 +126,12 @@ class TranslationData(lightning.LightningDataModule):
 
     @property
     def source_tokenizer(self) -> Tokenizer:
-        """The one that was given, or after ``setup`` the one that was learnt."""
+        """The given tokenizer, or after ``setup`` the learnt one."""
         return _after_setup(self._source_tokenizer)
 
     @property
     def target_tokenizer(self) -> Tokenizer:
-        """The one that was given, or after ``setup`` the one that was learnt."""
+        """The given tokenizer, or after ``setup`` the learnt one."""
         return _after_setup(self._target_tokenizer)
 
     @property
@@ -146,7 +147,7 @@ class TranslationData(lightning.LightningDataModule):
     def texts(self, split: str) -> datasets.Dataset:
         """The raw text of "train" (the pairs that are kept), "validation" or "test". ``Batch.ids`` are its rows.
 
-        Features: ``source``, ``target``, and ``alignment`` if the corpus has it. There is no "train" of a stream.
+        Features: ``source``, ``target``, and ``alignment`` if the corpus has it. A stream has no "train" here.
         """
         texts = _after_setup(self._texts)[split]
         if split == "train" and self._selection is not None and self._selection.dropped:
@@ -179,7 +180,7 @@ class TranslationData(lightning.LightningDataModule):
         self.target_tokenizer.save(Path(directory) / "target.json")
 
     def teardown(self, stage: str) -> None:
-        """Lightning calls this when training ends. Only then the number of dropped pairs of a stream is known."""
+        """Print the dropped pairs of a stream: their number is known when training ends and Lightning calls this."""
         if stage == "fit" and isinstance(self._training, StreamLoader) and self._training.reached.dropped:
             reached = self._training.reached
             report_dropped(reached.pairs - sum(reached.dropped.values()), reached.dropped)
@@ -207,13 +208,13 @@ class TranslationData(lightning.LightningDataModule):
         return self._evaluation("test")
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Lightning calls this for each batch before it is used: training batches are counted here."""
+        """Count the training batches. Lightning calls this for each batch before it is used."""
         if self._training is not None and self.trainer is not None and self.trainer.training:
             self._training.take()
         return batch
 
-    # Lightning saves the state of a loader too, but does not restore it if something asks for the number of updates
-    # before training begins, as schedules do (lightning 2.6.6). It always restores the state of the data module.
+    # Lightning also saves the state of a loader. But it does not restore that state if something asks for the number of
+    # steps before training begins, as schedules do (lightning 2.6.6). It always restores the state of the data module.
 
     def state_dict(self) -> dict[str, Any]:
         """The place in the epoch that training has reached, in plain containers, for a checkpoint."""

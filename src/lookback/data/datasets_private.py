@@ -1,7 +1,6 @@
-"""What the library ``datasets`` may change without notice: private names, texts of errors, the layout of its cache.
+"""All uses of what ``datasets`` may change without notice: private names, error messages, the layout of its cache.
 
-All uses are here, and pyproject.toml caps the version. A newer ``datasets`` may be allowed when the tests of this
-module pass with it.
+pyproject.toml caps the version. A newer ``datasets`` may be allowed when the tests of this module pass with it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from datasets import Dataset, Features, IterableDataset
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
-"""A whole commit hash"""
+"""A full commit hash."""
 _HUB_TIMEOUT = 5.0  # seconds to find out whether the Hub can be reached; ``datasets`` alone tries for half a minute
 
 
@@ -58,7 +57,7 @@ def with_features(stream: IterableDataset) -> IterableDataset:
 
 
 def cached_revision(dataset: Dataset) -> str | None:
-    """The commit that the cached files of a Hub dataset are of: the name of their folder. None if it is no commit."""
+    """The commit of the cached files of a Hub dataset: the name of their folder. None if that is no commit."""
     if not dataset.cache_files:
         return None
     folder = Path(dataset.cache_files[0]["filename"]).parent.name
@@ -67,7 +66,7 @@ def cached_revision(dataset: Dataset) -> str | None:
 
 @contextmanager
 def offline_if_unreachable() -> Iterator[None]:
-    """Inside, ``datasets`` reads its cache at once if the Hub cannot be reached, instead of trying again and again."""
+    """Let ``datasets`` read its cache at once if the Hub cannot be reached, instead of retrying the connection."""
     from datasets import config
     from huggingface_hub import constants
     from huggingface_hub.utils import get_session
@@ -93,17 +92,17 @@ def has_no_files(error: BaseException) -> bool:
 
 
 def known_configurations(error: BaseException) -> list[str] | None:
-    """The configurations that there are, if the error says that one is not among them."""
+    """The configurations that exist, if the error says that one does not; otherwise None."""
     return _names_in_brackets(error) if str(error).startswith("BuilderConfig") else None
 
 
 def known_splits(error: BaseException) -> list[str] | None:
-    """The splits that there are, if the error says that one is not among them, or that a stream has no slices."""
+    """The splits that exist, if the error says that one does not or that a stream has no slices; otherwise None."""
     return _names_in_brackets(error) if str(error).startswith(("Unknown split", "Bad split")) else None
 
 
 def is_of_a_stream(error: BaseException) -> bool:
-    """Whether an error for which there are ``known_splits`` is of a stream, which takes whole splits alone."""
+    """Whether an error with ``known_splits`` comes from a stream, which can only be read by whole splits."""
     return str(error).startswith("Bad split")
 
 

@@ -1,4 +1,4 @@
-"""Progress of what takes a while: a spinner in a terminal, lines elsewhere."""
+"""Progress of long steps: a spinner in a terminal, printed lines elsewhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def step(title: str) -> Iterator[None]:
 
 @contextmanager
 def _lines(title: str) -> Iterator[None]:
-    """A line now, and one every ``LINE_EVERY`` seconds while the block runs."""
+    """Print a line now, and another every ``LINE_EVERY`` seconds while the block runs."""
     print(f"{title} …", file=sys.stderr, flush=True)
     start, ended = time.monotonic(), Event()
 

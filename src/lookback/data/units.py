@@ -1,4 +1,4 @@
-"""Columns of sentences cut at spaces, so that each distinct unit is looked at once, however often it occurs."""
+"""Columns of sentences split at spaces into units, so that each distinct unit is processed only once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from lookback.common.words import words
 
-_SLICE_SIZE = 50_000  # sentences that are cut into units in memory at once
+_SLICE_SIZE = 50_000  # sentences that are split into units in memory at once
 
 
 def count_words(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray:
@@ -26,7 +26,7 @@ def count_words(texts: pa.Array | pa.ChunkedArray | Sequence[str]) -> np.ndarray
 
 
 class Units(NamedTuple):
-    """Texts cut at U+0020 and nowhere else: ``" ".join`` of a text's units gives the text back.
+    """Texts split at U+0020 and nowhere else: joining the units of a text with spaces gives the text back.
 
     Args:
         distinct: each distinct unit once.
@@ -42,7 +42,7 @@ class Units(NamedTuple):
 def units(texts: pa.Array | pa.ChunkedArray) -> Iterator[Units]:
     """The units of a column of strings, 50,000 texts at a time at most."""
     for part in slices(texts):
-        # otherwise the empty text would have one unit, an empty one
+        # without this, the empty text would have one unit, the empty string
         lists = pc.split_pattern(pc.if_else(pc.equal(part, ""), None, part), " ")
         lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
         encoded = lists.flatten().dictionary_encode()
@@ -57,7 +57,7 @@ def slices(texts: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
 
 
 def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """(N,): the sums of N consecutive segments of ``values``, which are ``lengths`` long."""
+    """(N,): the sum of each of N consecutive segments of ``values``; ``lengths``, (N,), are the segments' lengths."""
     totals = np.concatenate([[0], np.cumsum(values)])
     ends = np.cumsum(lengths)
     return totals[ends] - totals[ends - lengths]

@@ -1,4 +1,4 @@
-"""Loaders under Lightning: taken up in mid-epoch, and shared out among real processes."""
+"""Loaders under Lightning: resumed in the middle of an epoch, and shared among real processes."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def rows(count: int) -> list[dict[str, str]]:
 
 
 class Numbered:
-    """Numbered sentences, as a whole or as a stream."""
+    """Numbered sentences, in memory or as a stream."""
 
     train_max_length, max_length_ratio, bleu_tokenize = None, None, "none"
 
@@ -47,7 +47,7 @@ def data(streams: bool = False, count: int = 101) -> TranslationData:
 
 
 class Recorder(lightning.LightningModule):
-    """Learns nothing; notes the pairs of each batch that it is given, and saves itself when it is told to."""
+    """Learns nothing; records the pairs of each batch, and saves a checkpoint when the test says so."""
 
     def __init__(self, path: Path, save_at: int | None = None) -> None:
         super().__init__()

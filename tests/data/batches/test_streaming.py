@@ -1,4 +1,4 @@
-"""Streams: window by window the order of a whole corpus, every pair once, taken up again anywhere."""
+"""Streams: each window in the order of a corpus in memory, every pair once, resumed at any batch."""
 
 import hashlib
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ BUFFER = 40
 
 
 def sentence(i: int) -> str:
-    """One word for each row, and a few more: no two alike."""
+    """A sentence for each row: one word of its own and a few more, so that no two are equal."""
     return " ".join([f"n{i}", *(f"w{(i * j) % 23}" for j in range(i * 7 % 11))])
 
 
@@ -151,7 +151,7 @@ def test_a_stream_that_ends_is_followed_by_the_next_epoch() -> None:
 
 
 def test_a_state_does_not_know_what_was_only_read_ahead() -> None:
-    """As Lightning reads streams: one batch ahead of the one that is trained on."""
+    """Reads one batch ahead of training, as Lightning reads streams."""
     module = data(generated(203))
     whole = epoch(loader(module), 0)
     cut = (module.batch_size, module.batch_unit, module.seed)
@@ -170,7 +170,7 @@ BLANK = "a side without words"
 
 
 def reached_after(batches: list[list[int]], count: int) -> Reached:
-    """By hand: the windows that these batches are of, as whole windows, and all of a stream that ended."""
+    """The expected counts: the whole windows of these batches, and everything of a stream that ended."""
     pairs = BUFFER * (1 + max(row for batch in batches for row in batch) // BUFFER)
     pairs = count if pairs > count or sorted(row for batch in batches for row in batch) == kept(count) else pairs
     blank = sum(i % 9 == 4 for i in range(pairs))
@@ -180,7 +180,7 @@ def reached_after(batches: list[list[int]], count: int) -> Reached:
 @pytest.mark.parametrize("kind", STREAMS)
 @pytest.mark.parametrize("counted", [False, True])
 def test_what_is_dropped_is_counted_as_far_as_training_went(kind: str, counted: bool, tmp_path: Path) -> None:
-    """At every batch, also where reading is ahead of training; and the same from any batch on."""
+    """At every batch, also when reading is ahead of training, and after resuming from any batch."""
     count = 150 if kind == "take" else 203
     module = data(stream(kind, tmp_path))
     cut = (module.batch_size, module.batch_unit, module.seed)

@@ -1,4 +1,4 @@
-"""Input that cannot hurt: what the user gives, and what the user sees."""
+"""Bad input and what the user sees: an error in one line, or warnings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ LONG = " ".join(["word"] * 10_000)
 
 @dataclass(frozen=True)
 class Case:
-    """What is given: a corpus, as built in a folder. What is seen: one line of error, and lines on standard error."""
+    """A corpus that is built in a folder, the error in one line that it gives, and the lines on standard error."""
 
     name: str
     given: Callable[[Path], Corpus]
@@ -296,4 +296,4 @@ def test_the_user_sees_it(case: Case, tmp_path: Path, datasets_cache: Path, caps
 
 def test_a_target_vocabulary_of_one_word_is_one_word(tmp_path: Path) -> None:
     data = prepare(text(target=lines("word", "word", "word word"))(tmp_path))
-    assert len(data.target_tokenizer) == 5  # and the four symbols
+    assert len(data.target_tokenizer) == 5  # and the four special tokens

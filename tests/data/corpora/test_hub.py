@@ -71,7 +71,7 @@ WRITERS = [as_parquet, as_json, as_list, as_gzip, as_csv]
 
 
 def layout(folder: Path, write: Callable[[Path, list[dict]], None], wrap: bool = False) -> Path:
-    """A directory as the Hub has it."""
+    """A directory in the layout of the Hub."""
     (folder / "data").mkdir(parents=True)
     for split, rows in SPLITS.items():
         write(folder / "data" / f"{split}-00000-of-00001", [{"translation": row} for row in rows] if wrap else rows)
@@ -229,7 +229,7 @@ def test_bad_settings_name_the_argument(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_directory_takes_the_place_of_an_id(streaming: bool, tmp_path: Path, no_network: list[str]) -> None:
-    """As ``data=multi30k data.path=DIR`` has it: what the id's revision was does not matter."""
+    """As with ``data=multi30k data.path=DIR``: the revision of the id does not matter."""
     folder = layout(tmp_path / "corpus", as_json)
     changes = {"data_dir": "data", "limit": 7, "streaming": streaming}
     for split in SPLITS:
@@ -269,7 +269,7 @@ def test_a_stream_cannot_be_sliced(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Every attempt to reach another machine fails at once, and is noted."""
+    """Every attempt to reach another machine fails at once and is recorded."""
     import socket
 
     attempts: list[str] = []

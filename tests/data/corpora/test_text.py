@@ -23,7 +23,7 @@ GOOD = b"one\ntwo\nthree\n"
 
 
 def config() -> DictConfig:
-    """What ``data=text`` composes."""
+    """The corpus of ``data=text``."""
     with hydra.initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
         return hydra.compose("data/text").data
 
@@ -68,7 +68,7 @@ def pipe(folder: Path) -> Path:
 
 WORDS = " ".join(["word"] * 10_000)
 
-# What the source file holds, beside a good target of three lines, and the sources that are read.
+# The content of the source file, beside a good target of three lines, and the sources that are read.
 HANDLED = {
     "plain": (plain(GOOD), ["one", "two", "three"]),
     "gzip": (named("s.gz", gzip.compress(GOOD)), ["one", "two", "three"]),
@@ -90,7 +90,7 @@ HANDLED = {
     "any script": (plain("日本語\nعربى e\u0301\n😀\n".encode()), ["日本語", "عربى e\u0301", "😀"]),
 }
 
-# What the source file is, and what the user sees ({0}: its path).
+# The source file, and the error that the user sees ({0}: its path).
 REFUSED = {
     "fewer lines": (
         plain(b"one\ntwo\n"),
@@ -188,7 +188,7 @@ def test_refused_with_one_line_and_nothing_kept(
 def test_any_text_is_cut_at_its_line_ends_alone(
     tmp_path_factory: pytest.TempPathFactory, text: str, block: int
 ) -> None:
-    """Whatever it holds, and wherever a block ends in it."""
+    """For any content, and for blocks that end at any place in it."""
     path = tmp_path_factory.mktemp("lines") / "s.txt"
     path.write_bytes(text.encode())
     expected = text.removeprefix("\ufeff").split("\n")

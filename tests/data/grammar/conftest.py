@@ -1,4 +1,4 @@
-"""A parser over the grammar: the French of a given English sentence, by every way to derive it."""
+"""A parser of the grammar: the French of an English sentence, in every way to derive it."""
 
 from functools import cache
 

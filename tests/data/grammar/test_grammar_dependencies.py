@@ -1,4 +1,4 @@
-"""The grammar with dependencies over a distance: its French, its gold links, and which words it says agree."""
+"""The grammar with long dependencies: its French, its gold links, and the words that agree."""
 
 import hashlib
 from random import Random
@@ -123,7 +123,7 @@ def test_what_agrees(long_parser: Any, source: str, target: str, expected: dict[
 
 
 class Led(Deriver):
-    """Derives a given sentence: of all rules and words it takes the first that leads there."""
+    """Derives a given sentence, with the first rules and words that lead to it."""
 
     def __init__(self, parser: Any) -> None:
         super().__init__("medium", "long")

@@ -17,7 +17,7 @@ def deriver() -> Deriver:
 
 
 def _probability(symbols: tuple[str, ...], length: int, deriver: Deriver) -> float:
-    """What ``Lengths`` tabulates, by the definition: no shapes, no table."""
+    """The probabilities of ``Lengths``, computed by their definition, without shapes and without a table."""
     if not symbols or length < len(symbols):
         return float(not symbols and length == 0)
     first, rest = symbols[0], symbols[1:]

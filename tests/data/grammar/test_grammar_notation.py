@@ -59,7 +59,7 @@ def test_lone_words_are_linked() -> None:
 
 
 def test_what_agrees_with_what() -> None:
-    """A variable for person or gender that an item shares with a noun of the rule, or with the head."""
+    """Items agree that share a variable for person or gender with a noun of the rule, or with the head."""
     line = ("Relative[g,q,i,d]", "1", "that NP[h,p,a,0] Transitive[past,g,q,a,i]", "que avoir[p] Transitive NP")
     rule = next(notation._instances(*line))
     assert rule.controllers == (NOTHING, NOTHING, OUTSIDE)  # the participle agrees with what the clause stands behind

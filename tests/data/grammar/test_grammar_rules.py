@@ -1,4 +1,4 @@
-"""What the rules say of French, phenomenon by phenomenon: English, French, gold alignment."""
+"""The French of the rules, phenomenon by phenomenon: English, French, gold alignment."""
 
 import re
 from collections import Counter
@@ -229,13 +229,13 @@ def test_outside_the_grammar(parser: Any, english: str) -> None:
 
 @given(length=st.integers(3, 30), seed=st.integers(0, 10**6))
 def test_english_determines_french(parser: Any, deriver: Deriver, length: int, seed: int) -> None:
-    """However a sentence is read, its French and its alignment are the same."""
+    """A sentence has one French and one alignment, even if it has several derivations."""
     pair = deriver.derive(length, Random(seed))
     assert parser.translate(pair.source) == {(pair.target, frozenset(pair.alignment))}
 
 
 class Clauses(Deriver):
-    """Notes which words each clause of a pair has for its own: those of a clause within it are not."""
+    """Records the words that belong to each clause of a pair, without those of the clauses inside it."""
 
     def derive(self, length: int, random: Random) -> Pair:
         self.spans: list[tuple[int, int, bool]] = []  # first word, the one behind the last, whether it is an opening

@@ -1,4 +1,4 @@
-"""A kept folder is whole or absent, whoever is killed, and one process makes it while the others wait."""
+"""A cached folder is complete or absent, even if a process is killed; one process writes it while others wait."""
 
 import errno
 import hashlib
@@ -28,7 +28,7 @@ MAKE = 'cached_folder("thing", 1, "Making the thing", write)'
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[tuple[Server, Server]]:
-    """Two that make the thing, each in a process of its own: a killed thread would prove nothing."""
+    """Two processes that write the same folder. Threads would prove nothing, because they cannot be killed."""
     with server(MAKE, WRITE) as one, server(MAKE, WRITE) as other:
         yield one, other
 
@@ -93,7 +93,7 @@ def test_of_two_processes_one_makes_it_and_one_waits(
     first.until(lambda line: line.startswith("at "))
     whole_already = [folder for folder in folders(tmp_path) if not folder.name.startswith(".")]
     second.begin(tmp_path)
-    if not whole_already:  # else there is nothing to wait for, whoever has the lock
+    if not whole_already:  # otherwise no process waits, whoever holds the lock
         second.until(lambda line: line == "Waiting for another process: Making the thing …")
     first.let_go()
     made, waited = first.ended(), second.ended()

@@ -1,4 +1,4 @@
-"""What processes do to each other and to the disk: children, as a thread would prove nothing."""
+"""Preparations that are killed, run at the same time or fill the disk, in child processes: threads prove nothing."""
 
 import errno
 import gzip
@@ -69,7 +69,7 @@ def test_a_full_disk_is_said_and_nothing_half_written_is_used(
 
 @dataclass(frozen=True)
 class Undisturbed:
-    """A preparation that nothing came between: what it keeps; and processes that prepare the same."""
+    """The cache of an undisturbed preparation, and child processes that prepare the same data."""
 
     kept: dict[str, bytes]
     first: Server
@@ -98,7 +98,7 @@ KINDS = ("text", "selections", "tokenizers", "ids")
 
 
 def kept_bytes(cache: Path) -> dict[str, bytes]:
-    """All that counts as kept, by its place: no locks, and not what is being made and has a name with a dot."""
+    """The content of the cache by path, without locks and without unfinished folders, whose names begin with a dot."""
     root = cache / "lookback"
     return {
         str(place): path.read_bytes()
@@ -117,7 +117,7 @@ def assert_nothing_is_half(cache: Path, undisturbed: Undisturbed) -> None:
 
 @pytest.mark.slow
 def test_a_disk_that_fills_up_while_it_is_written(tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """No file may grow over a size: what a quota does, and a disk that is full. Each file is once the one too many."""
+    """No file may grow over a size, as with a quota or a full disk. Each file is once the first that does not fit."""
     expected = "file too large; expected room to keep prepared text, HF_DATASETS_CACHE names another folder"
     sizes = sorted({len(content) for content in undisturbed.kept.values()})
     assert len(sizes) > 5
@@ -159,7 +159,7 @@ def test_killed_at_every_moment_and_started_again_it_ends_with_the_same_bytes(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_two_processes_one_prepares_and_one_waits(tmp_path: Path, undisturbed: Undisturbed, kind: str) -> None:
-    """The first is held when it has written something and has not renamed it, until the second says that it waits."""
+    """The first process stops after it has written but not renamed, until the second says that it waits."""
     first, second = undisturbed.first, undisturbed.second
     first.begin(tmp_path, hold=f"os.rename {kind}/*")
     first.until(lambda line: line.startswith("at "))

@@ -1,4 +1,4 @@
-"""Ids in files: the text, marked; only what was chosen; nothing kept for other text or other tokenizers."""
+"""Cached token ids: text with special tokens, chosen pairs only, no reuse for other text or other tokenizers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which pairs are trained on, what is counted of the others, and what looks like a mistake."""
+"""The pairs that are trained on, the counts of the others, and the warnings of probable mistakes."""
 
 from pathlib import Path
 

@@ -44,7 +44,7 @@ subword = pytest.mark.parametrize("learner", LEARNERS[1:])
 
 
 def column(source: list[str], target: list[str] | None = None) -> Callable[[str], Iterator[pa.Array]]:
-    """As a corpus gives its sentences: in several arrays, of either type."""
+    """Sentences as a corpus gives them: in several arrays, of both string types."""
     texts = {"source": source, "target": source if target is None else target}
 
     def arrays(side: str) -> Iterator[pa.Array]:
@@ -135,7 +135,7 @@ def test_characters_are_the_most_frequent_and_single() -> None:
 
 
 def test_rare_characters_are_spelt_in_bytes_where_there_are_many() -> None:
-    """A vocabulary of pieces is not to be filled with characters that occur once."""
+    """Characters that occur once do not fill up a vocabulary of pieces."""
     frequent = [chr(0x4E00 + i) for i in range(20)]
     texts = ["".join(frequent)] * 100 + [chr(0x5E00 + i) for i in range(200)]
     for learner in (BPETokenization, UnigramTokenization):
@@ -334,7 +334,7 @@ def test_every_choice_says_how_to_type_it_and_has_the_defaults_of_its_class(choi
 
 
 def test_a_joint_tokenizer_encodes_both_sides_at_once() -> None:
-    """In two threads, as batches of a corpus are prepared: what one side finds does not get into the other."""
+    """Two threads encode with one tokenizer, as when a corpus is prepared. Neither side changes the other."""
     random = Random(1)
     words = ["".join(random.choices("abcdefgh", k=random.randint(1, 9))) for _ in range(3000)]
     texts = [pa.array([" ".join(random.choices(words, k=12)) for _ in range(200)]) for _ in range(2)]

@@ -21,8 +21,8 @@ from lookback.data import (
     WordTokenization,
 )
 
-# What has hurt tokenizers: white space of every kind, the symbols and the names of bytes spelt out, marks, scripts
-# without spaces or from right to left, pictures of several characters, letters with two lower-case forms. No
+# Text that is difficult for tokenizers: white space of every kind, spelt-out special tokens and byte names, marks,
+# scripts without spaces or from right to left, pictures of several characters, letters with two lower-case forms. No
 # surrogates: they are no text.
 NASTY = [
     *SPECIAL_TOKENS,
@@ -119,7 +119,7 @@ def test_a_tokenizer_that_looks_across_spaces_is_given_whole_texts() -> None:
 
 
 def aligned(tokenizer: Tokenizer, text: str, found: list[str], places: list[int]) -> None:
-    """What holds of words and the places of pieces, whatever the tokenizer."""
+    """Check what holds of words and of the places of pieces for every tokenizer."""
     assert "".join(found) == "".join(text.split())
     assert places == sorted(places)
     assert all(0 <= place < len(found) for place in places)
@@ -160,7 +160,7 @@ def test_a_hypothesis_has_the_words_of_its_text(tokenizer: Tokenizer, text: str)
 @every
 @given(data=st.data())
 def test_any_ids_are_a_hypothesis(tokenizer: Tokenizer, data: st.DataObject) -> None:
-    """Bytes that are no character, marks in the middle, nothing but spaces, unknown words."""
+    """Bytes that are no character, special tokens in the middle, only spaces, unknown words."""
     ids = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=12))
     found, places = tokenizer.words_of(ids)
     assert len(places) == len(ids)

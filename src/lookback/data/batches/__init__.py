@@ -1,1 +1,1 @@
-"""Sentences of unequal length in batches."""
+"""Batches of sentences of unequal length, from memory or from a stream."""

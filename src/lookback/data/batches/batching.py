@@ -16,8 +16,8 @@ from lookback.common.special_tokens import EOS, PAD
 from lookback.data.tokenizers.tokenizer import Tokenizer
 
 BATCH_UNITS = ("sentences", "tokens")
-# Where batches are counted in sentences, their padded tokens are limited too, to this many a sentence. Real text has
-# far fewer, and a batch of as many fits into memory.
+# Batches that are counted in sentences also have a limit of padded tokens: this many for each sentence. Real text has
+# far fewer, and a batch of this size still fits into memory.
 _TOKENS_A_SENTENCE = 1000
 
 
@@ -144,14 +144,15 @@ class BucketBatchSampler(Sampler[np.ndarray]):
     Args:
         source_lengths: (N,) tokens of each source, EOS included.
         target_lengths: (N,) tokens to predict of each target, EOS included.
-        batch_size: sentences of a batch; or tokens, those of its padded source or padded target, whichever has more.
+        batch_size: sentences of a batch; or tokens, those of its padded source or of its padded target, whichever is
+            larger.
         unit: "sentences" or "tokens". A sentence of more tokens than ``batch_size`` is a batch of its own. A batch of B
             sentences also has 1,000 B tokens at most, so that it is not padded to one stray line of 10,000 words. If
             every batch is one sentence and their number is no multiple of ``ranks``, up to ranks - 1 batches hold two.
-        seed: of the shuffle; a tuple of numbers is one seed too.
+        seed: of the shuffle: a number or a tuple of numbers.
         shuffle: True for training.
-        rank: which share of the batches this sampler yields, 0 to ranks - 1.
-        ranks: the number of shares.
+        rank: the device whose share of the batches this sampler yields, 0 to ranks - 1.
+        ranks: the number of devices.
 
     Raises:
         ValueError: for a batch size below 1, an unknown unit, lengths that do not pair up, or a rank out of range.
@@ -205,7 +206,7 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         return self._padding_waste
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch that the next iteration is of. Lightning calls this before each epoch."""
+        """Choose the epoch of the next iteration. Lightning calls this before each epoch."""
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -221,22 +222,24 @@ class BucketBatchSampler(Sampler[np.ndarray]):
 
     def _order(self, rows: np.ndarray) -> np.ndarray:
         """``rows`` sorted by length. Rows of equal lengths keep their order, and shuffling changes that order alone."""
-        # The first key is the length that takes time: the target's in training, which unrolls over it, the source's in
-        # decoding. The second key, the other length, rises and falls in turn: a batch that spans two values of the
-        # first then does not hold both the smallest and the largest of the second.
+        # The first key is the length that decides the running time: the target's in training, because the decoder
+        # unrolls over it, and the source's in decoding. The second key is the other length. It alternately rises and
+        # falls from one value of the first key to the next, so that a batch that spans two of these values does not
+        # hold both the shortest and the longest of the other side.
         other, leading = self._lengths[:, rows] if self.shuffle else -self._lengths[::-1, rows]
         return rows[np.lexsort((np.where(leading % 2, other, -other), leading))]
 
 
 def _batch_starts(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarray:
-    """Where each batch starts. It takes pairs until one more would break a limit: their number or the padded tokens."""
+    """The row where each batch starts. Batches take pairs up to the limit of sentences or of padded tokens."""
     lengths = ordered.max(axis=0).astype(np.int64)
     numbers = np.arange(1, sentences + 1) if sentences < len(lengths) else np.arange(1, len(lengths) + 1)
     starts: list[int] = []
     start = 0
     while start < len(lengths):
         starts.append(start)
-        # a batch holds no more pairs than if all were as long as its first, so few rows are looked at twice
+        # every pair is padded to the first one's length or more, which bounds the number of pairs: few rows are read
+        # twice
         most = max(1, min(sentences, tokens // max(1, int(lengths[start]))))
         longest = np.maximum.accumulate(lengths[start : start + most])
         start += max(1, int(np.count_nonzero(longest * numbers[: len(longest)] <= tokens)))
@@ -244,11 +247,11 @@ def _batch_starts(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarra
 
 
 def _divisible_by_ranks(starts: np.ndarray, count: int, ranks: int) -> np.ndarray:
-    """The same batches, the largest of them halved until their number is a multiple of ``ranks``."""
+    """Halve the largest batches until the number of batches is a multiple of ``ranks``."""
     while over := len(starts) % ranks:
         sizes = np.diff(np.append(starts, count))
         largest = int(sizes.argmax())
-        if sizes[largest] == 1:  # nothing to halve: the first batches, the shortest in training, are joined in twos
+        if sizes[largest] == 1:  # nothing to halve: join the first batches, the shortest in training, two by two
             return np.delete(starts, np.arange(1, 2 * over, 2))
         starts = np.insert(starts, largest + 1, starts[largest] + sizes[largest] // 2)
     return starts

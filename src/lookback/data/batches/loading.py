@@ -1,6 +1,6 @@
 """The batches of an epoch, one after the other, from the start or from where training stopped.
 
-There are no worker processes: a batch takes a few NumPy calls, less than sending it would.
+There are no worker processes: making a batch takes a few NumPy calls, less time than sending it to another process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lookback.data.preparation.encoding import EncodedPairs
 
 
 class Epochs(Protocol):
-    """A loader's ``sampler`` as Lightning sees it: ``set_epoch`` is called before each epoch."""
+    """The part of a loader's ``sampler`` that Lightning uses: it calls ``set_epoch`` before each epoch."""
 
     epoch: int
 
@@ -29,8 +29,8 @@ class Loader(ABC):
 
     Args:
         sampler: holds the epoch.
-        counted: whether ``take`` is called for each batch that is used. That is needed where Lightning reads one batch
-            ahead of training, as it does of a stream. Otherwise a batch counts as used when it is yielded.
+        counted: whether ``take`` is called for each batch that is used. Needed where Lightning reads one batch ahead of
+            training, as it does with a stream. If false, a batch counts as used when it is yielded.
     """
 
     batch_sampler = None  # Lightning asks for it of a loader with a sampler

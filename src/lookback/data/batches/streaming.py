@@ -1,4 +1,4 @@
-"""A training split that is read while training. Each window of it is shuffled and cut into batches like a corpus."""
+"""A training split that is read during training. Each window of it is shuffled and cut into batches."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, plac
         stream: with the string features ``source`` and ``target``.
         size: pairs of a window, dropped ones included.
         limits: how long a training pair may be.
-        epoch: the number of the reading; a stream may order its files by it.
+        epoch: the number of the epoch; a stream may order its files by it.
         place: where to start, a place of the same stream in the same epoch.
     """
-    # A stream of tables is read as tables, without a Python object for each sentence. Any other stream would be ten
-    # times slower as tables. Either way this is a new object, so that the caller's stream keeps its own state.
+    # A stream of tables is read as tables, without a Python object for each sentence; any other stream would be ten
+    # times slower that way. with_format returns a new object, so the state of the caller's stream does not change.
     stream = stream.with_format("arrow" if gives_tables(stream) else None)
     stream.set_epoch(epoch)
     if place.stream is not None:
@@ -127,10 +127,10 @@ class StreamLoader(Loader):
         read: gives the windows of an epoch from a place on; the last of them may be empty.
         encode: encodes the pairs of a window.
         batch_size: as in ``BucketBatchSampler``.
-        unit: the same.
-        seed: the same.
-        rank: the same.
-        ranks: the same.
+        unit: as in ``BucketBatchSampler``.
+        seed: as in ``BucketBatchSampler``.
+        rank: as in ``BucketBatchSampler``.
+        ranks: as in ``BucketBatchSampler``.
         counted: as in ``Loader``.
 
     Raises:
@@ -155,7 +155,7 @@ class StreamLoader(Loader):
         self._seed = seed
         self._rank = rank
         self._ranks = ranks
-        self._windows: deque[_WindowRead] = deque(maxlen=4)  # the last ones: reading is ahead of training
+        self._windows: deque[_WindowRead] = deque(maxlen=4)  # the latest windows: reading is ahead of training
         self._ended: tuple[int, int] | None = None  # an epoch that was read to its end, and the number of its batches
         self._reached = Reached()
 
@@ -185,7 +185,7 @@ class StreamLoader(Loader):
         self._reached = Reached(**state_dict["reached"])
 
     def _note_reached(self) -> None:
-        """Count the windows of which training has used a batch. Later epochs read the same pairs again."""
+        """Count the windows from which training has used a batch. Later epochs read the same pairs again."""
         epoch, count = self._used
         for window in self._windows:
             if epoch == window.epoch == 0 and (window.batches_before < count or (epoch, count) == self._ended):

@@ -1,1 +1,1 @@
-"""What is read: corpora, and the files behind them."""
+"""Corpora, and the files that they are read from."""

@@ -48,5 +48,5 @@ def on_both_sides(function: Callable[[_Side], _Result], source: _Side, target: _
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """The column as one array. Nothing is copied if it has one chunk."""
+    """The column as one array, without a copy if it has one chunk."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])

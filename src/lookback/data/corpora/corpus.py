@@ -36,7 +36,7 @@ class Corpus(Protocol):
         """The split "train", "validation" or "test", with the string features ``source`` and ``target``.
 
         Other splits are not read. No text is None. With ``streaming``, the training split is an IterableDataset; the
-        others never are.
+        other splits are always Datasets.
 
         A corpus with gold word alignments adds ``alignment``, the sure links: a list of [source word, target word]
         pairs, both counted from 0. It may add ``possible``, the links that are possible but not sure. Row i of a split

@@ -47,10 +47,10 @@ class Split:
     Attributes:
         key: the setting that names it, such as "data.train.split".
         name: its name or slice, such as "train[:1000]".
-        where: how messages name it.
+        where: its name in messages.
         is_training: whether it is the training split.
-        files: the local files that it is read from, by the name of the split that they make up. Empty for an id of the
-            Hub.
+        files: the local files that it is read from, grouped by the name of the split they belong to. Empty for an id of
+            the Hub.
     """
 
     key: str
@@ -61,7 +61,7 @@ class Split:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is no slice."""
+        """Whether it is a whole split rather than a slice."""
         return _WHOLE_SPLIT.fullmatch(self.name) is not None
 
     @property
@@ -77,12 +77,12 @@ class Split:
 class DatasetsCorpus(ABC):
     """Rows that the library ``datasets`` reads. Two fields of a row are its source and its target.
 
-    Row i of a split is row i there. A text may hold any Unicode character but NUL, and 1 MiB at most. In training, a
-    text that is None counts as empty, and pairs with an empty side are dropped and counted; in validation and test it
-    is refused. The pairs are written to the cache once and memory-mapped from then on.
+    Row i of a split is row i of the rows that are read. A text may hold any Unicode character but NUL, and 1 MiB at
+    most. In training, a text that is None counts as empty, and pairs with an empty side are dropped and counted; in
+    validation and test it is refused. The pairs are written to the cache once and memory-mapped from then on.
 
     Args:
-        path: what is read; each kind of corpus says what it names.
+        path: what is read; each subclass says what it is.
         train: ``{"split": NAME}``, any split or slice that ``datasets`` knows, such as "train[:1000]".
         validation: the same for validation.
         test: the same for the test set; also ``alignment``, the file of its gold word alignment or None, as
@@ -144,7 +144,7 @@ class DatasetsCorpus(ABC):
 
     @property
     def fields(self) -> dict[str, str]:
-        """The two fields that hold the texts, by the settings that name them."""
+        """The two fields that hold the texts; the keys are the settings that name them."""
         return {"data.source_field": self.source_field, "data.target_field": self.target_field}
 
     def load(self, split: str) -> Dataset | IterableDataset:
@@ -162,22 +162,22 @@ class DatasetsCorpus(ABC):
 
     @abstractmethod
     def _files(self, name: str) -> dict[str, list[Path]]:
-        """The local files that a split or slice is read from, by the name of the split that they make up."""
+        """The local files that a split or slice is read from, grouped by the name of the split they belong to."""
 
     @abstractmethod
     def _identity(self, split: Split) -> object:
-        """All that decides the rows; None where only the Hub knows what it holds today."""
+        """Everything that the rows depend on; None if only the Hub knows its present content."""
 
     @abstractmethod
     def _read(self, split: Split, scratch: Path | None, streaming: bool) -> Any:
-        """The rows as ``datasets`` gives them. A copy that it makes of local files goes to ``scratch``."""
+        """The rows as ``datasets`` reads them. If it copies local files, the copy goes to ``scratch``."""
 
     @abstractmethod
     def _format(self, file: Path) -> str | None:
         """The format that a local file is read as: "json", "csv" or "parquet". None where it is unknown."""
 
     def _title(self, files: Mapping[str, Sequence[Path]]) -> str:
-        """What messages call the corpus."""
+        """The name of the corpus in messages."""
         return self.path
 
     def _pairs(self, split: Split) -> Dataset:
@@ -201,7 +201,7 @@ class DatasetsCorpus(ABC):
 
     def _batches(self, split: Split, rows: Any, scratch: Path) -> Iterator[pa.RecordBatch]:
         if rows is None:
-            # ``datasets`` would copy every split of local files to give a slice of one; a whole split it reads directly
+            # for a slice of local files, ``datasets`` copies all their splits; a whole split can be read as a stream
             rows = self._read(split, scratch, streaming=bool(split.files) and split.is_whole)
         first_row = 0
         with self._explained(split):
@@ -230,17 +230,17 @@ class DatasetsCorpus(ABC):
     def _texts(self, table: pa.Table, split: Split, first_row: int | None) -> pa.Table:
         def refuse(field: str) -> None:
             for file in split.all_files:
-                refuse_records(file, self._format(file), (field,))  # of JSON the line can be named
+                refuse_records(file, self._format(file), (field,))  # for JSON, this error names the line
 
         return text_columns(table, self.fields, split.where, first_row, split.is_training, refuse)
 
     @contextmanager
     def _explained(self, split: Split) -> Iterator[None]:
-        """What ``datasets`` raises inside becomes one line that names what the user can mend."""
+        """Turn an error of ``datasets`` that is raised inside into one line that says what the user can correct."""
         from datasets.exceptions import DatasetNotFoundError, DatasetsError
         from huggingface_hub.errors import OfflineModeIsEnabled
 
-        logger = logging.getLogger("datasets")  # it logs what it raises
+        logger = logging.getLogger("datasets")  # it also logs the errors that it raises
         level = logger.level
         logger.setLevel(logging.CRITICAL)
         try:
@@ -283,12 +283,12 @@ class DatasetsCorpus(ABC):
 
 
 def load_configuration(path: str, name: str | None, shown: str, options: Mapping[str, Any]) -> Any:
-    """What ``datasets.load_dataset`` gives for a configuration, whichever language its name has first.
+    """Load a configuration with ``datasets.load_dataset``, whichever language its name has first.
 
     Args:
         path: an id of the Hub or a directory.
-        name: the configuration, None for the only one. For "en-de", "de-en" is taken where it alone exists.
-        shown: what messages call the path.
+        name: the configuration; None for the only one. For "en-de", "de-en" is taken if only that exists.
+        shown: the name of the path in messages.
         options: other arguments of ``load_dataset``.
 
     Raises:
@@ -312,7 +312,7 @@ def load_configuration(path: str, name: str | None, shown: str, options: Mapping
 
 
 def _raise_if_disk_is_full(error: BaseException) -> None:
-    """A full disk is no fault of the data: the cache reports it."""
+    """Raise the cause again if it is a full disk: then the data are not at fault, and the cache reports it."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

@@ -15,15 +15,19 @@ from lookback.data.corpora.record_files import check_records, format_of
 class DirectoryCorpus(DatasetsCorpus):
     """A local directory in the layout of a repository of the Hugging Face Hub.
 
-    For example, it holds ``train.jsonl``, ``validation.jsonl`` and ``test.jsonl``. The prepared pairs are found again
-    by the paths, sizes and modification times of the files.
+    For example, it holds ``train.jsonl``, ``validation.jsonl`` and ``test.jsonl``. The prepared pairs are cached
+    under the paths, sizes and modification times of the files.
 
     Args:
         path: the directory.
-        name: the configuration, such as "de-en"; None means the only one. Where "en-de" alone exists, that is taken.
-        data_dir: the folder in it that holds all that is to be read; None means the whole.
+        name: the configuration, such as "de-en"; None means the only one. If only "en-de" exists, that is taken.
+        data_dir: the folder in it that is read; None means all of it.
 
-    The other arguments are those of ``DatasetsCorpus``, and so are the errors.
+    The other arguments are those of ``DatasetsCorpus``.
+
+    Raises:
+        ValueError: as ``DatasetsCorpus``.
+        InputError: as ``DatasetsCorpus``.
     """
 
     name: str | None = None
@@ -33,7 +37,7 @@ class DirectoryCorpus(DatasetsCorpus):
         folder = Path(self.path).expanduser()
         if not folder.is_dir():
             raise InputError(f"data.path={self.path}: no such directory; expected one")
-        # which of them make up the split, ``datasets`` decides
+        # ``datasets`` decides which of them belong to the split
         return {"": sorted(file for file in folder.resolve().rglob("*") if file.is_file())}
 
     def _identity(self, split: Split) -> object:

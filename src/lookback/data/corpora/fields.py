@@ -1,4 +1,4 @@
-"""The two fields of records that hold text: taken out of tables and checked."""
+"""Takes the two text fields out of tables of records, and checks them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def text_columns(
 
     Args:
         table: the rows.
-        fields: the two fields that hold the texts, by the settings that name them.
-        where: what messages say that the rows are from.
-        first_row: the number of the first row there; None where it is not known.
+        fields: the two fields that hold the texts; the keys are the settings that name them.
+        where: the origin of the rows, for messages.
+        first_row: the number of the first row there; None if it is not known.
         fill: whether a text that is None counts as empty; otherwise it is refused.
-        refuse: called with a field that holds no text. It may raise InputError itself if it can name the line.
+        refuse: called with a field that holds no text. It may raise an InputError that names the line.
 
     Raises:
         InputError: for a field that is not there or holds no text, and for a text that is None, too long or invalid
@@ -95,12 +95,12 @@ def _column(table: pa.Table, field: str) -> pa.ChunkedArray:
 def _is_text(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
-    # a column that holds only None has a type of its own
+    # a column that holds only None has the type null
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
 
 
 def _leaf_fields(schema: Any, prefix: str = "") -> Iterator[tuple[str, pa.DataType]]:
-    """The name and type of every field that is no struct. A field of a field has a dot: "translation.de"."""
+    """The name and type of every field that is not a struct. A field inside a field has a dot: "translation.de"."""
     import pyarrow as pa
 
     for field in schema:

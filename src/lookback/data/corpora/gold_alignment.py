@@ -19,7 +19,7 @@ _LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 
 
 class _WrittenLink(NamedTuple):
-    """One link. Its words are counted as in the file, from 0 or from 1."""
+    """One link as it is written in the file, where words are counted from 0 or from 1."""
 
     source: int
     target: int
@@ -39,16 +39,19 @@ class Gold(NamedTuple):
 
 
 def read_gold(path: str | Path, texts: Iterable[tuple[str, str]], base: int) -> list[Gold]:
-    """The links of a file, for each of these pairs of source and target.
+    """Read the gold links of sentence pairs from a file.
 
     Line N of the file holds the links of pair N, none if it is blank: ``i-j`` (sure) and ``ipj`` (possible) between
-    word i of the source and word j of the target, counted from ``base``. Words are what ``str.split()`` gives. Source
-    and target are those of the pairs: a file of the other direction is not reversed. It is refused if a link of it
-    names a word that is not there.
+    word i of the source and word j of the target, counted from ``base``. Words are those of ``str.split()``. A file of
+    the other direction is not reversed. A link to a word that does not exist is refused.
 
     Args:
         path: the file, plain or .gz.
+        texts: the source and the target of each pair.
         base: 0 or 1, the number of the first word.
+
+    Returns:
+        The links of each pair.
 
     Raises:
         ValueError: for another base.
@@ -121,7 +124,7 @@ def _check_links(
 
 
 def _likely_mistake(lines: Sequence[list[_WrittenLink]], lengths: Sequence[tuple[int, int]], base: int) -> str:
-    """A guess at the mistake: the words are counted from another number, or the file is of the other direction."""
+    """The probable mistake: words are counted from the other number, or the file has the other direction."""
 
     def fits(other_base: int, reverse: bool) -> bool:
         pairs = [pair[::-1] if reverse else pair for pair in lengths]

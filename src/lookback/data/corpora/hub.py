@@ -23,17 +23,20 @@ _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 class HubCorpus(DatasetsCorpus):
     """A corpus of the Hugging Face Hub.
 
-    The prepared pairs are found again by the revision if that is a whole commit hash: a second start then needs no
-    network. Otherwise they are found by the content that the Hub has now.
+    If the revision is a full commit hash, the prepared pairs are cached under it, and a second start needs no network.
+    Otherwise they are cached under a fingerprint of the content that the Hub has now.
 
     Args:
         path: an id such as "wmt/wmt14". Where it names a directory of this machine, ``DirectoryCorpus`` reads that.
-        name: the configuration, such as "de-en"; None means the only one. Where "en-de" alone exists, that is taken.
+        name: the configuration, such as "de-en"; None means the only one. If only "en-de" exists, that is taken.
         revision: the commit, branch or tag; None means the newest. A directory has none.
-        data_dir: the folder of the repository that holds all that is to be read; None means the whole.
+        data_dir: the folder of the repository that is read; None means all of it.
 
-    The other arguments are those of ``DatasetsCorpus``, and so are the errors; InputError also if the Hub cannot be
-    reached and no copy is cached.
+    The other arguments are those of ``DatasetsCorpus``.
+
+    Raises:
+        ValueError: as ``DatasetsCorpus``.
+        InputError: as ``DatasetsCorpus``, and if the Hub cannot be reached and no copy is cached.
     """
 
     name: str | None = None
@@ -78,7 +81,7 @@ class HubCorpus(DatasetsCorpus):
         return None
 
     def _check_revision(self, rows: Dataset) -> None:
-        """Without a network, ``datasets`` takes the latest copy that it has, of whatever revision."""
+        """Refuse a copy of another revision: without a network, ``datasets`` takes the latest copy that it has."""
         if self.revision is None or not COMMIT.fullmatch(self.revision):
             return
         cached = cached_revision(rows)

@@ -1,4 +1,4 @@
-"""Text files as lines, checked: a file is read as a whole or refused."""
+"""Reads the lines of text files and checks them: a file is read to its end or refused."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from lookback.common.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LONGEST_LINE = 1 << 20  # bytes: ten times as much as 10,000 words; a longer line has lost its line ends
-_BLOCK_BYTES = 8 << 20  # bytes that are read, checked and cut into lines at a time
+LONGEST_LINE = 1 << 20  # bytes, about 100,000 words: a longer line has probably lost its line ends
+_BLOCK_BYTES = 8 << 20  # bytes that are read, checked and split into lines at a time
 _READ_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _EXPECTED_TEXT_FILE = "expected a UTF-8 text file, plain or .gz, one sentence a line"
@@ -68,7 +68,7 @@ def read_blocks(path: Path) -> Iterator[pa.StringArray]:
         InputError: with the file, if it is empty; with the file and line, for invalid UTF-8, a NUL, a line of more than
             ``LONGEST_LINE`` bytes, or damaged or cut-off gzip data.
     """
-    number, offset = 1, 0  # of the block's first line: its number, from 1, and its place in the text, in bytes
+    number, offset = 1, 0  # the number of the block's first line, from 1, and its offset in the text, in bytes
     for block in _whole_lines(path):
         bom = len(BOM_UTF8) if number == 1 and block.startswith(BOM_UTF8) else 0
         lines = _split_lines(block[bom:])
@@ -82,15 +82,15 @@ def read_blocks(path: Path) -> Iterator[pa.StringArray]:
 
 
 def _split_lines(block: bytes) -> pa.StringArray | None:
-    """The lines of a block; None if one of them is to be refused. A few calls on the whole block are all it takes."""
+    """The lines of a block; None if one of them must be refused. The block is checked as a whole, which is fast."""
     import pyarrow as pa
 
     if b"\r" in block:
         block = block.removesuffix(b"\r").replace(b"\r\n", b"\n")
     if not block.endswith(b"\n"):
         block += b"\n"
-    # Checked as one value: no byte of a longer UTF-8 character is an LF, so the block is valid if and only if all its
-    # lines are.
+    # The block is checked as one value. No byte of a longer UTF-8 character is an LF, so the block is valid UTF-8 if
+    # and only if all its lines are.
     whole = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(block)], np.int32)), pa.py_buffer(block))
     try:
         whole.validate(full=True)
@@ -98,7 +98,7 @@ def _split_lines(block: bytes) -> pa.StringArray | None:
         return None
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     offsets = np.zeros(len(ends) + 1, np.int32)
-    offsets[1:] = ends - np.arange(len(ends))  # where each line ends once the LFs before it are taken out
+    offsets[1:] = ends - np.arange(len(ends))  # where each line ends after the LFs before it are removed
     if b"\0" in block or np.diff(offsets).max() > LONGEST_LINE:
         return None
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(block.replace(b"\n", b"")))
@@ -133,8 +133,8 @@ def _refuse_long(path: Path, number: int) -> NoReturn:
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
-    """The file in blocks that end where a line ends."""
-    rest, number = b"", 1  # the start of a line whose end was not read yet, and its number
+    """The content of a file in blocks of whole lines."""
+    rest, number = b"", 1  # the start of a line whose end is not read yet, and the number of that line
     with _open(path) as stream:
         while True:
             data, error = _read(stream)
@@ -160,7 +160,7 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def _read(stream: BinaryIO) -> tuple[bytes, OSError | EOFError | zlib.error | None]:
-    """Up to a block of bytes, and the error that stopped the reading, if one did. What was read before it is kept."""
+    """Up to a block of bytes, and the error that stopped the reading, or None. Bytes before the error are kept."""
     pieces: list[bytes] = []
     size = 0
     try:

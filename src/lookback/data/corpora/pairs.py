@@ -22,10 +22,17 @@ _FORMAT = 2  # of the files: raise it when what is read from the same text chang
 
 
 def cached_pairs(kind: str, parts: object, title: str, batches: Callable[[Path], Iterator[pa.RecordBatch]]) -> Dataset:
-    """The Dataset of ``batches(scratch)``, string columns ``source`` and ``target``, from the cache if it is there.
+    """The Dataset of ``batches(scratch)``, string columns ``source`` and ``target``, from the cache if they are there.
 
-    ``scratch`` is an empty folder that is removed when the last batch is written. ``kind``, ``parts`` and ``title`` are
-    those of ``lookback.data.preparation.cache.cached_folder``, and so are the errors.
+    Args:
+        kind: as in ``cached_folder``.
+        parts: as in ``cached_folder``.
+        title: as in ``cached_folder``.
+        batches: gives the pairs. Its argument ``scratch`` is an empty folder that is removed after the last batch.
+
+    Raises:
+        InputError: as ``cached_folder``.
+        Exception: whatever ``batches`` raises.
     """
 
     def write(folder: Path) -> None:
@@ -40,13 +47,13 @@ def cached_pairs(kind: str, parts: object, title: str, batches: Callable[[Path],
             shutil.rmtree(scratch)
 
     folder = cached_folder(kind, (_FORMAT, parts), title, write)
-    # The folder's name is a hash of what decided the content. What is prepared from this Dataset is cached under its
-    # fingerprint, and so found again even when the whole cache has moved.
+    # The folder's name is a hash of everything that the content depends on. As the Dataset's fingerprint, it is part of
+    # the keys of all further caches, which therefore stay valid even if the whole cache is moved.
     return memory_mapped(folder / _FILE, fingerprint=folder.name)
 
 
 def first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
-    """The first ``limit`` rows. All batches are read, so that faults in the rest are found too."""
+    """The first ``limit`` rows. All batches are read, so that errors in the other rows are found too."""
     left = limit
     for batch in batches:
         if left:
@@ -55,7 +62,7 @@ def first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.Rec
 
 
 def random_rows(pairs: Dataset, limit: int, seed: int) -> Iterator[pa.RecordBatch]:
-    """``limit`` rows drawn without replacement, in the order of the corpus; all of them where there are no more."""
+    """``limit`` rows drawn without replacement, in the order of the corpus; all rows if there are fewer."""
     rows = np.random.default_rng(seed).choice(len(pairs), min(limit, len(pairs)), replace=False)
     rows.sort()
     start = 0

@@ -1,4 +1,4 @@
-"""JSON, CSV and Parquet files: checks, and errors that name the line, which ``datasets`` does not."""
+"""Checks of JSON, CSV and Parquet files, with errors that name the line; those of ``datasets`` do not."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _JSON_START = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # the start of an objec
 
 
 def format_of(file: Path) -> str | None:
-    """The format that a file's name stands for; None if it stands for none."""
+    """The format that a file's ending stands for; None if it is unknown."""
     return _SUFFIXES.get(Path(file.name.removesuffix(".gz")).suffix)
 
 
 def check_format(file: Path, expected: str) -> None:
     """Refuse a file whose content is of another format than ``data=expected`` reads, whatever its name."""
     found = _detected_format(file)
-    # what is neither Parquet nor JSON may be CSV; damaged JSON is reported with its line when it is read
+    # a file that is neither Parquet nor JSON may be CSV; damaged JSON is reported with its line when it is read
     is_other = found != expected if "parquet" in (found, expected) else (found, expected) == ("json", "csv")
     if is_other:
         name = _FORMAT_NAMES[expected]
@@ -56,7 +56,7 @@ def csv_fields(file: Path) -> list[str]:
 def csv_options(file: Path) -> dict[str, Any]:
     """The options with which ``datasets`` reads every cell as text.
 
-    Without them, digits become numbers, and the words NA, null and None become no text at all.
+    Without them, digits become numbers, and the words NA, null and None become missing values.
     """
     from datasets import Features, Value
 
@@ -145,12 +145,12 @@ def _detected_format(file: Path) -> str | None:
 
 
 def _is_list(file: Path) -> bool:
-    """Whether JSON is one list, on however many lines, rather than an object a line."""
+    """Whether a JSON file is one list, on any number of lines, rather than an object a line."""
     return _first_bytes(file).startswith(b"[")
 
 
 def _first_bytes(file: Path) -> bytes:
-    """The first bytes of a text file after a byte-order mark and white space."""
+    """The first bytes of a text file, without a byte-order mark and white space before them."""
     try:
         with _open(file) as stream:
             return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")

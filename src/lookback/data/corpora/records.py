@@ -18,13 +18,17 @@ from lookback.data.corpora.record_files import FORMATS, check_format, check_reco
 class RecordsCorpus(DatasetsCorpus):
     """JSON files (an object a line, or one list of objects), CSV files (the first line names the fields), or Parquet.
 
-    The prepared pairs are found again by the paths, sizes and modification times of the files.
+    The prepared pairs are cached under the paths, sizes and modification times of the files.
 
     Args:
         path: the format of the files: "json", "csv" or "parquet".
         files: the files of each split, ``{"train": FILE, …}``, each a file or a pattern such as "part-*.jsonl".
 
-    The other arguments are those of ``DatasetsCorpus``, and so are the errors.
+    The other arguments are those of ``DatasetsCorpus``.
+
+    Raises:
+        ValueError: as ``DatasetsCorpus``.
+        InputError: as ``DatasetsCorpus``.
     """
 
     files: Mapping[str, str | None]

@@ -36,7 +36,7 @@ class TextCorpus:
             ``with_alignment`` reads it.
         train_max_length: longest source of a training pair in words; None means no limit.
         bleu_tokenize: one of sacreBLEU's tokenizers: "13a" for raw text, "none" for text that is tokenised already.
-        limit: the number of training pairs; None means all. The files are checked to their end nevertheless.
+        limit: the number of training pairs; None means all. The files are checked to their end in any case.
         max_length_ratio: training pairs whose longer side has more than this many times the words of the shorter are
             dropped; None means no limit.
         subset_seed: None takes the first ``limit`` pairs; a number is the seed of a draw from all pairs, which keep
@@ -83,7 +83,8 @@ class TextCorpus:
         A gold alignment of the test set is two more features. With ``streaming``, the training split is an
         IterableDataset.
         """
-        # Training needs all files: those that are missing are named at once. A test set alone can score a trained run.
+        # Training needs all files, so all missing ones are named at once. Scoring a trained run needs only the test
+        # set.
         wanted = SPLITS if split == "train" else (split,)
         missing = [f"data.{name}.{side}" for name in wanted for side in SIDES if not self._files[name][side]]
         if missing:
@@ -119,14 +120,14 @@ def read_pair(
 ) -> Dataset:
     """Read two aligned files into a memory-mapped Dataset with the string features ``source`` and ``target``.
 
-    Both files are UTF-8, plain or gzipped (then named .gz), with one sentence a line; row i is line i+1 of both. What
-    ends a line and what it may hold is described at ``lookback.data.corpora.lines.read_blocks``. The result is cached
+    Both files are UTF-8, plain or gzipped (then named .gz), with one sentence a line; row i is line i+1 of both. How
+    lines end and what they may hold is described at ``lookback.data.corpora.lines.read_blocks``. The result is cached
     under the paths, sizes and modification times of the files: a changed file is read again.
 
     Args:
         source: the file of source sentences.
         target: the file of their translations, as many lines.
-        limit: the number of pairs; None means all. The files are checked to their end nevertheless.
+        limit: the number of pairs; None means all. The files are checked to their end in any case.
         subset_seed: the seed of a draw of these pairs among all; None takes the first.
 
     Raises:
@@ -158,7 +159,7 @@ def stream_pair(
 def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Iterator[pa.RecordBatch]:
     """The pairs that ``read_pair`` gives, in their order and with its checks, a part of them in memory at a time.
 
-    A file that cannot be read is refused at once, a line when it is reached.
+    A file that cannot be read is refused at once; a bad line is refused when it is reached.
     """
     return _aligned_pairs(_checked_paths(source, target))
 
@@ -182,7 +183,8 @@ def _aligned_pairs(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
 
     sides = [_read_ahead(read_blocks(path)) for path in paths]
     empty = pa.array([], pa.string())
-    waiting, counts = [empty, empty], [0, 0]  # lines whose partners were not read yet, and lines read so far
+    # for each side: the lines whose other side is not read yet, and the number of lines read so far
+    waiting, counts = [empty, empty], [0, 0]
     while True:
         for side, blocks in enumerate(sides):
             if not len(waiting[side]):
@@ -204,7 +206,7 @@ def _aligned_pairs(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
 
 
 def _read_ahead(items: Iterator[_Item]) -> Iterator[_Item]:
-    """The same items. A thread makes the next while one is used, so that two files are unpacked at the same time."""
+    """The same items. A thread makes the next while one is used: two files are unpacked at the same time."""
     with ThreadPoolExecutor(1) as thread:
         following = thread.submit(next, items, None)
         while (item := following.result()) is not None:

@@ -2,8 +2,8 @@
 
 In reading order: ``lexicon`` (the words), ``inflection`` (their forms), ``rules`` (the grammar), ``notation`` (how its
 lines are read), ``lengths`` and ``derive`` (sentences of a given length), ``orthography`` (elision, contraction),
-``corpus`` (splits, cache). ``ready`` holds the default corpus as it was generated, under a hash of the grammar's
-source; after a change, ``python -m lookback.data.grammar`` makes it again.
+``corpus`` (splits, cache). ``ready`` holds the default corpus, generated, under a hash of the grammar's source; after a
+change of the grammar, ``python -m lookback.data.grammar`` generates it again.
 """
 
 from lookback.data.grammar.corpus import GrammarCorpus

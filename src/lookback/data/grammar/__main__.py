@@ -1,4 +1,4 @@
-"""Makes the default corpus again: to be run, and its files committed, after a change to the grammar."""
+"""Generates the default corpus again. Run it after a change to the grammar, and commit the files that it writes."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,7 @@ from lookback.data.grammar.corpus import READY, GrammarCorpus
 
 
 def make_ready(corpus: GrammarCorpus, folder: Path) -> Path:
-    """Generate a corpus and keep it in ``folder``, in place of what is there."""
+    """Generate a corpus into ``folder``, in place of its present content."""
     partial = folder.with_name(f".{folder.name}")
     shutil.rmtree(partial, ignore_errors=True)
     made = partial / corpus.ready.name

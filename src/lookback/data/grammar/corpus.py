@@ -30,17 +30,19 @@ class GrammarCorpus:
     of the default arguments comes with the package; any other is generated, about a millisecond a pair.
 
     Args:
-        train_pairs: number of training pairs. The shortest sentences repeat there, for want of others.
+        train_pairs: number of training pairs. The shortest sentences repeat there, because there are not enough of
+            them.
         validation_pairs: number of validation pairs.
         test_pairs: number of test pairs.
         min_length: words of the shortest source, 3 or more.
         max_length: words of the longest source, at most 200.
         train_max_length: words of the longest training and validation source (a model is chosen on what it is trained
             for); None means ``max_length``. The attribute of this name always holds the number.
-        lexicon: how many words there are: ``small``, ``medium`` or ``full``.
-        dependencies: how far apart words stand that belong together: ``local``, near by and nearly in the same order in
-            both languages; or ``long``: relative clauses between a subject and what agrees with it, objects and reasons
-            called first, adverbs moved over their clause. The rows then have the feature ``agreement``, too.
+        lexicon: the size of the lexicon: ``small``, ``medium`` or ``full``.
+        dependencies: the distance between words that belong together. ``local``: close together, and nearly in the same
+            order in both languages. ``long``: relative clauses between a subject and the words that agree with it,
+            objects and reasons at the start, adverbs moved over their clause. The rows of ``long`` also have the
+            feature ``agreement``.
         seed: every draw comes from it, the same on every platform.
         cache: folder that holds corpora; None means a folder in the cache of ``datasets``.
 
@@ -107,9 +109,9 @@ class GrammarCorpus:
         return Dataset.load_from_disk(str(folder / split))
 
     def generate(self) -> dict[str, list[Pair | AgreeingPair]]:
-        """Derive the pairs of every split, without a look at the cache."""
+        """Derive the pairs of every split, without using the cache."""
         drawing = Drawing(self.pairs, self.min_length, Deriver(self.lexicon, self.dependencies), self.seed)
-        # The test split comes first: what it holds must not depend on the others.
+        # The test split comes first, because it must not depend on the others.
         test = drawing.split("test", self.max_length)
         validation = drawing.split("validation", self.train_max_length)
         train = drawing.split("train", self.train_max_length)
@@ -135,11 +137,11 @@ class GrammarCorpus:
 
     @property
     def ready(self) -> Path:
-        """The folder of the corpus in the package, if it is the one that comes with it."""
+        """The folder of this corpus in the package. It exists only for the corpus of the default arguments."""
         return READY / self._key()
 
     def _key(self) -> str:
-        """The corpus' name in the cache: a hash of every argument and of the modules that write its sentences."""
+        """The key of the corpus in the cache: a hash of its arguments and of the modules that write its sentences."""
         lengths = [self.min_length, self.max_length, self.train_max_length]
         arguments = [self.pairs, *lengths, self.lexicon, self.dependencies, self.seed]
         digest = hashlib.sha256(json.dumps(arguments).encode())

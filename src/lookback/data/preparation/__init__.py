@@ -1,1 +1,1 @@
-"""What happens to text before training: it is filtered and encoded, and the results are cached."""
+"""Preparation of text before training: filtering, encoding, and a cache of the results."""

@@ -1,4 +1,4 @@
-"""A cache of folders. A folder appears whole or not at all, and one process makes it while others wait."""
+"""A cache of folders. Folders are written atomically, and other processes wait while one writes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def cached_folder(
     """The folder that ``write`` filled, now or in an earlier call with equal ``parts``.
 
     It is in the cache of ``datasets`` (HF_DATASETS_CACHE), under ``kind`` and a hash of ``parts``. ``write`` fills an
-    empty folder beside it, which is renamed when it is done. So what a killed process leaves behind is never used. A
-    second process that wants the same folder waits for the first and takes what that one made.
+    empty folder beside it, which is renamed when it is done. So the files of a killed process are never used. A
+    second process that wants the same folder waits for the first and takes its result.
 
     Args:
         kind: what is cached, a name for a folder, such as "text".
-        parts: all that decides what ``write`` writes, the version of its format included. Its ``repr`` is hashed.
-        title: what to tell the user while it is made, such as "Reading a.en".
+        parts: everything that the content depends on, the version of its format included. Its ``repr`` is hashed.
+        title: shown to the user while the folder is written, such as "Reading a.en".
         write: fills the folder.
         cache: a folder to use instead of the cache of ``datasets``, without a folder for each ``kind``.
 
@@ -66,7 +66,7 @@ def cached_folder(
 
 
 def _make(folder: Path, title: str, write: Callable[[Path], None]) -> None:
-    # this process holds the lock: any other folder of this name was left by a process that was killed
+    # this process holds the lock, so any other folder of this name was left by a killed process
     for leftover in folder.parent.glob(f".{folder.name}-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -82,6 +82,6 @@ def _make(folder: Path, title: str, write: Callable[[Path], None]) -> None:
 
 
 def _flush_to_disk(path: Path) -> None:
-    """Wait until the file's content is on the disk: after a power cut no named file may be empty."""
+    """Wait until the content of the file is on the disk: otherwise a power cut could leave an empty file."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""A split of a corpus as token ids: encoded once, cached in raw files, memory-mapped from then on."""
+"""A split of a corpus as token ids: encoded once, then memory-mapped from the cache."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _FORMAT = 1  # of the files: raise it when the same text and tokenizers give other bytes
 _Encoded = tuple[np.ndarray, np.ndarray, int]
-"""The token ids of all texts, with special tokens, one after the other; how many each text has; how many are UNK."""
+"""The token ids of all texts, with special tokens, one after the other; the length of each text; the number of UNK."""
 _TOKENS, _OFFSETS = np.dtype("<i4"), np.dtype("<i8")
 
 

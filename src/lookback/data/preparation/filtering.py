@@ -1,4 +1,4 @@
-"""Which training pairs are dropped, and why; and which test pairs also stand in the training split."""
+"""Filters the training pairs, and finds the test pairs that are also in the training split."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 _FORMAT = 1  # of the cached decision: raise it when another pair is dropped or counted
-# The target may have twice as many words as the source's limit: hardly a translation needs more. Without a limit on
-# targets, the whole batch of one stray line of 10,000 words would be padded to its length.
+# The limit of the target, in limits of the source: hardly any translation is more than twice as long. Without it, one
+# wrong line of 10,000 words would make its whole batch as long.
 _TARGET_FACTOR = 2
 
 
@@ -32,14 +32,20 @@ class Limits:
 
     Args:
         max_length: words of the source at most; its target may have twice as many. None: no limit.
-        max_length_ratio: how many times the words of the shorter side the longer one has at most. None: no limit.
+        max_length_ratio: words of the longer side at most, in multiples of the shorter side. None: no limit.
     """
 
     max_length: int | None
     max_length_ratio: float | None
 
     def keep(self, source: pa.Array, target: pa.Array, dropped: dict[str, int] | None = None) -> np.ndarray:
-        """(N,) bool: whether each pair is kept. The others are counted in ``dropped``, each under its first reason."""
+        """(N,) bool: whether each pair is kept.
+
+        Args:
+            source: (N,) the sources.
+            target: (N,) the targets.
+            dropped: where the dropped pairs are counted, each under its first reason; None means nowhere.
+        """
         words = on_both_sides(count_words, source, target)
         shorter, longer = np.minimum(*words), np.maximum(*words)
         reasons = {"a side without words": shorter == 0}
@@ -64,10 +70,10 @@ class Selection:
 
     Attributes:
         keep: (N,) bool, whether each pair of the split is trained on.
-        pairs: how many are.
-        dropped: how many are not, by reason.
-        identical: how many of those trained on have the same text as source and target.
-        overlap: how many test pairs are also trained on ("pairs"), and how many of their sources are ("sources").
+        pairs: the number of pairs that are trained on.
+        dropped: the number of pairs that are not, by reason.
+        identical: the number of pairs that are trained on and have the same text as source and target.
+        overlap: the number of test pairs that are also trained on ("pairs"), and of test sources ("sources").
     """
 
     keep: np.ndarray
@@ -87,7 +93,7 @@ class Selection:
         return cls(np.load(folder / "keep.npy", mmap_mode="r"), **about)
 
     def report(self, test_pairs: int) -> None:
-        """Print what was dropped, and warn of what is likely to be a mistake, on standard error."""
+        """Print the numbers of dropped pairs, and warnings of probable mistakes, on standard error."""
         if self.dropped:
             report_dropped(self.pairs, self.dropped)
         if self.overlap["pairs"] or self.overlap["sources"]:

@@ -1,6 +1,6 @@
-"""What this project's own tokenizers have in common: no token spans a space (U+0020).
+"""The backends of this project's own tokenizers: their tokens never span a space (U+0020).
 
-So a text's tokens are those of its units, one after the other, and each distinct unit is encoded only once.
+Therefore a text's tokens are those of its units, one after the other, and each distinct unit is encoded only once.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
 # ``str.split()`` also splits at the four ASCII separators, which Unicode's White_Space property leaves out.
 _ASCII_SEPARATORS = r"[\x1c-\x1f]"
-# all that is white space to ``str.isspace()``, but for U+0020
+# all white space of ``str.isspace()`` except U+0020
 _OTHER_SPACES = "[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 
 def word_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
-    """A tokenizer whose units are the words of ``str.split()``; decoding joins them with one space."""
+    """A tokenizer whose units are the words of ``str.split()``. Decoding joins them with one space."""
     backend = tokenizers.Tokenizer(model)
     if lowercase:
         backend.normalizer = normalizers.Lowercase()
@@ -28,7 +28,7 @@ def word_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
 def piece_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
     """A tokenizer of pieces of words that keeps every character, so that decoding gives exactly the text.
 
-    A word begins with the space before it. The first word is given one too, which decoding removes, so that a word is
+    A word begins with the space before it. The first word gets a space too, which decoding removes, so that a word has
     the same pieces wherever it stands. Other white space is a unit of its own, and a piece ends after ``<``. So no
     piece spans two words, and none is spelt like a special token or like the name of a byte, ``<0x41>``.
     """
@@ -47,7 +47,7 @@ def piece_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
 
 
 def looks_across_spaces(backend: tokenizers.Tokenizer) -> bool:
-    """Whether a text's tokens may differ from those of its units: true for all but the two kinds of this module."""
+    """Whether a text's tokens may differ from those of its units: false only for the two kinds of this module."""
     return bool(backend.get_added_tokens_decoder()) or _splitting(backend) not in _OWN_SPLITTINGS
 
 

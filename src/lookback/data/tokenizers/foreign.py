@@ -1,4 +1,4 @@
-"""Any ``tokenizer.json``, renumbered so that its vocabulary begins with the four special tokens."""
+"""Renumbers any ``tokenizer.json``, so that its vocabulary begins with the four special tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def renumbered(text: str) -> tokenizers.Tokenizer:
 
     Its tokens keep their order after the four special tokens. Its own unknown token, if it has one, becomes ``<unk>``;
     without one, text that it would leave out becomes ``<unk>`` too. Its other special tokens are no longer special:
-    this project adds its own. A tokenizer that this project saved stays as it was.
+    this project adds its own. A tokenizer that this project saved does not change.
 
     Raises:
         Exception: whatever the library raises on malformed content.

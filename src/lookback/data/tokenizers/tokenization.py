@@ -1,4 +1,4 @@
-"""How the tokenizers of a corpus are learnt from its training sentences, or which files they are read from."""
+"""Learns the tokenizers of a corpus from its training sentences, or reads them from files."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Column = Callable[[str], Iterator[pa.Array]]
 _BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))  # the library's names for them
 _FIXED_TOKENS = (*SPECIAL_TOKENS, *_BYTE_TOKENS)
 _CHARACTER_COVERAGE = (
-    0.9995  # the share of the text whose characters have a token, as in SentencePiece; others become bytes
+    0.9995  # share of the text whose characters have a token, as in SentencePiece; others become bytes
 )
 _LONGEST_PIECE = 16  # characters
 _MOST_CHARACTERS = 4_000_000  # characters of distinct words that the unigram learner looks at
 
 
 class Tokenization(ABC):
-    """A recipe for the tokenizers of the two sides. Recipes with equal ``repr`` learn the same from the same sentences.
+    """How the tokenizers of the two sides are made. Equal ``repr`` and equal sentences give equal tokenizers.
 
     Attributes:
         joint: whether one tokenizer serves both sides.
@@ -46,9 +46,9 @@ class Tokenization(ABC):
     joint: bool
 
     def learn(self, column: Column) -> tuple[Tokenizer, Tokenizer]:
-        """The tokenizers of the source and the target; the same object twice if ``joint``.
+        """Learn the tokenizers from the training sentences.
 
-        They depend on the sentences alone, not on the number of threads.
+        They depend only on the sentences, not on the number of threads.
 
         Args:
             column: gives the training sentences of "source" or "target" as arrays of strings. It may be called again.
@@ -96,7 +96,7 @@ class WordTokenization(Tokenization):
         check_sizes({"min_frequency": self.min_frequency})
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
-        # The library's trainer would give a word of the text that is spelt like a special token the id of that token.
+        # Not the library's trainer: it would give a word that is spelt like a special token the id of that token.
         counts: Counter[str] = Counter()
         for unit, count in _unit_counts(texts()):
             for word in unit.split():
@@ -120,7 +120,7 @@ class WordTokenization(Tokenization):
 
 @dataclass(frozen=True)
 class PieceTokenization(Tokenization):
-    """Pieces of words, and bytes for what no piece spells: every text comes back exactly.
+    """Pieces of words, and bytes for characters without a piece: decoding gives back every text exactly.
 
     Args:
         vocabulary_size: ids of each tokenizer at most, the four special tokens and 256 bytes included.
@@ -175,7 +175,8 @@ class UnigramTokenization(PieceTokenization):
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         characters = _alphabet(texts(), self.lowercase, _CHARACTER_COVERAGE, max(self._learnt_pieces // 2, 1))
         pieces = unigram_pieces(_words(texts(), characters, self.lowercase), characters, self._learnt_pieces)
-        # no text is split into the names of special tokens and bytes (see ``piece_backend``): their score has no effect
+        # text is never split into the names of special tokens or bytes (see ``piece_backend``): their scores do not
+        # matter
         fixed = [(piece, 0.0) for piece in _FIXED_TOKENS]
         model = models.Unigram([*fixed, *pieces], unk_id=UNK, byte_fallback=True)
         return Tokenizer(piece_backend(model, self.lowercase))
@@ -218,7 +219,7 @@ class FileTokenization(Tokenization):
         return source, source if self.joint else self._read("target")
 
     def __repr__(self) -> str:
-        """Hashes of the files' contents: equal files have equal tokenizers, whatever their paths."""
+        """Hashes of the files' contents: equal files give an equal ``repr``, whatever their paths."""
         hashes = (hashlib.sha256(self._content(side)[1]).hexdigest() for side in ("source", "target"))
         return f"{type(self).__name__}({', '.join(hashes)}, joint={self.joint})"
 
@@ -252,14 +253,14 @@ def _no_words() -> InputError:
 
 
 def _unit_counts(texts: Iterator[pa.Array]) -> Iterator[tuple[str, int]]:
-    """Units and their counts. A unit may come several times: 50,000 sentences are counted at a time."""
+    """Units and their counts. A unit may come several times, because 50,000 sentences are counted at a time."""
     for array in texts:
         for part in units(array):
             yield from zip(part.distinct, np.bincount(part.codes, minlength=len(part.distinct)).tolist(), strict=True)
 
 
 def _lowercased(counts: Counter[str]) -> Counter[str]:
-    """The counts of the words in lower case. The library lowercases them: Python differs in a few letters."""
+    """The counts of the words in lower case. The library lowercases them, because Python differs in a few letters."""
     lower = normalizers.Lowercase()
     lowered: Counter[str] = Counter()
     for word, count in counts.items():
@@ -284,7 +285,7 @@ def _alphabet(texts: Iterator[pa.Array], lowercase: bool, coverage: float, size:
     if lowercase:
         letters: Counter[str] = Counter()
         for lowered, count in _lowercased(counts).items():
-            for letter in lowered:  # the lower case of one letter may have two
+            for letter in lowered:  # the lower case of one letter may be two letters
                 letters[letter] += count
         counts = letters
     characters, covered = [" "], 0
@@ -302,7 +303,7 @@ def _bpe(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> models.BPE
 
 
 def _words(texts: Iterator[pa.Array], characters: Sequence[str], lowercase: bool) -> Counter[str]:
-    """The words to learn pieces from, with their counts, without characters that are not among ``characters``."""
+    """The words to learn pieces from, with their counts. Characters that are not among ``characters`` are removed."""
     counts: Counter[str] = Counter()
     for unit, count in _unit_counts(texts):
         counts[unit] += count

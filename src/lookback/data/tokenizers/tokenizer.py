@@ -25,7 +25,7 @@ _MOST_CACHED_UNITS = 100_000  # units whose ids are remembered, about
 
 
 class Tokenizer:
-    """Turns text into token ids and back. Whether a token is a word, a subword or a character, the backend decides.
+    """Turns text into token ids and back. The backend decides whether tokens are words, subwords or characters.
 
     The first four ids are ``lookback.common.special_tokens``. Text never becomes one of PAD, BOS and EOS: a ``</s>`` in
     the text is a word like any other, spelt with smaller pieces, or UNK where there are none.
@@ -57,7 +57,7 @@ class Tokenizer:
         return [_without_special(encoding.ids) for encoding in encodings]
 
     def encode_column(self, texts: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-        """The ids that ``encode`` gives, for a whole column of strings: much faster where no token spans a space.
+        """The ids that ``encode`` gives, for a whole column of strings; much faster if no token spans a space.
 
         Returns:
             (tokens,) int32, the ids of all texts one after the other; and (N,) int64, how many each text has.
@@ -78,7 +78,7 @@ class Tokenizer:
         for part in units(texts):
             with self._lock:
                 rows = self._rows(part.distinct)[part.codes]
-                # these arrays may be replaced, but are never written to: the lock is not needed below
+                # these arrays may be replaced but are never changed, so the lock is not needed below
                 known_ids, known_lengths = self._known.ids, self._known.lengths
             lengths = known_lengths[rows]
             starts = (np.cumsum(known_lengths) - known_lengths)[rows]
@@ -93,7 +93,7 @@ class Tokenizer:
         if new:
             table = self.encode(new)
             if "" in new:
-                # encoded alone it would be the empty text; but a text of one space consists of two empty units
+                # A text of one space consists of two empty units. Encoded alone, an empty unit would be the empty text.
                 [spaces] = self.encode([" "])
                 table[new.index("")] = spaces[: len(spaces) // 2]
             known.row.update(zip(new, range(len(known.row), len(known.row) + len(new)), strict=True))
@@ -109,7 +109,7 @@ class Tokenizer:
         return self._backend.decode([int(i) for i in ids if i not in _IDS_WITHOUT_TEXT], skip_special_tokens=False)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """The token of each id, as the vocabulary has it."""
+        """The token of each id, as it stands in the vocabulary."""
         return [str(self._backend.id_to_token(int(i))) for i in ids]
 
     def pieces(self, text: str) -> tuple[list[int], list[int]]:
@@ -129,7 +129,7 @@ class Tokenizer:
         return [words[place] for place in sorted({place for i, place in zip(ids, places, strict=True) if i == UNK})]
 
     def alignment_words(self, text: str) -> list[str]:
-        """The words that alignments link: those of ``str.split()``. No token is part of two words.
+        """The words that alignments link: those of ``str.split()``, with exceptions. No token is part of two words.
 
         In a script without spaces, a word begins with every token that begins with a character of that script or right
         after one. A text of white space alone is one empty word if it has tokens, and has no words otherwise.
@@ -170,10 +170,10 @@ class Tokenizer:
 
 
 class _IdLists:
-    """Lists of ids, one after the other.
+    """The ids of each unit in two arrays, without a Python object for each.
 
     Attributes:
-        row: the number of each unit's list.
+        row: the index in ``lengths`` of each unit.
         ids: (tokens,) int32, the ids of all lists.
         lengths: (lists,) int64, how many each list has.
     """
@@ -218,7 +218,7 @@ def _word_of_each_token(text: str, starts: Sequence[int]) -> tuple[list[str], li
 
 
 def _shared_prefix(prefix: str, text: str) -> int:
-    """The number of characters at the start that both have: all of ``prefix``, unless it ends with half a character."""
+    """The length of the common prefix: that of ``prefix``, unless ``prefix`` ends with half a character."""
     if text.startswith(prefix):
         return len(prefix)
     return next((i for i, (a, b) in enumerate(zip(prefix, text, strict=False)) if a != b), len(text))

@@ -3,10 +3,10 @@
 A text is split so that the product of its pieces' probabilities is greatest (Kudo 2018, "Subword regularization",
 §3.2).
 
-Learning starts from the most frequent substrings. It splits the words and counts the pieces, twice in turn, then drops
-the pieces whose loss changes the probability of the words least, and starts over until few enough are left. The library
-has a trainer too, but its result changes from run to run: it adds floating-point numbers in the order of its threads
-and its hash table. Here each word is split in the one best way, and counts are whole numbers.
+Learning starts from the most frequent substrings. It splits the words and counts the pieces, twice, then drops the
+pieces whose removal changes the probability of the words least, and repeats this until few enough are left. The library
+has a trainer too, but its result changes from run to run, because it adds floating-point numbers in the order of its
+threads and its hash table. Here only the best split of each word counts, and counts are whole numbers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import tokenizers
 from tokenizers import models
 
 _LONGEST_PIECE = 16  # characters of a piece
-_SEEDS_A_PIECE = 8  # pieces at the start, for each piece at the end
-_ROUNDS_A_PRUNING = 2  # of splitting and counting, before each pruning
+_SEEDS_A_PIECE = 8  # pieces at the start for each piece at the end
+_ROUNDS_A_PRUNING = 2  # of splitting and counting before each pruning
 
 
 def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: int) -> list[tuple[str, float]]:
@@ -55,7 +55,7 @@ def unigram_pieces(words: Mapping[str, int], characters: Sequence[str], size: in
 def _substrings(texts: Sequence[str], counts: np.ndarray, size: int) -> dict[str, int]:
     """The ``size`` substrings that cover most of the text, and how often they occur.
 
-    Only substrings of two characters or more that occur twice or more. They are found length by length: a substring
+    They have two characters or more and occur twice or more. The search goes from short to long, because a substring
     that occurs twice begins with a shorter one that does.
     """
     joined = "".join(texts)
@@ -63,7 +63,7 @@ def _substrings(texts: Sequence[str], counts: np.ndarray, size: int) -> dict[str
     _, characters = np.unique(np.frombuffer(joined.encode("utf-32-le"), "<u4"), return_inverse=True)
     weights = np.repeat(counts, lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(joined))  # characters to the end of the word
-    # of the substrings so far: where each begins, and which one it is
+    # for each occurrence of a substring of the present length: where it begins, and the number of the substring
     places, labels = np.arange(len(joined)), characters
     found: list[tuple[int, str]] = []
     for length in range(2, _LONGEST_PIECE + 1):
