@@ -19,7 +19,7 @@ from lookback.common.errors import InputError
 from lookback.common.fingerprint import text_fingerprint
 from lookback.data.batches.batching import BATCH_UNITS, Batch, BucketBatchSampler
 from lookback.data.batches.loading import BatchLoader, Loader
-from lookback.data.batches.streaming import Place, StreamLoader, Window, windows
+from lookback.data.batches.streaming import StreamLoader, StreamPosition, Window, windows
 from lookback.data.corpora.columns import columns
 from lookback.data.corpora.corpus import SIDES, SPLITS, Corpus
 from lookback.data.datasets_private import datasets_fingerprint
@@ -255,7 +255,7 @@ class TranslationData(lightning.LightningDataModule):
                 return columns(texts, keep)
 
         else:
-            reading = self._windows(0, Place())
+            reading = self._windows(0, StreamPosition())
             first = next(reading, None)
             if not first:  # None, or without pairs
                 raise InputError(_no_pairs("train"))
@@ -281,8 +281,8 @@ class TranslationData(lightning.LightningDataModule):
             return dict(self._selection.dropped)
         return dict(self._training.reached.dropped) if isinstance(self._training, StreamLoader) else None
 
-    def _windows(self, epoch: int, place: Place) -> Iterator[Window]:
-        if self._first_reading is not None and (epoch, place) == (0, Place()):
+    def _windows(self, epoch: int, place: StreamPosition) -> Iterator[Window]:
+        if self._first_reading is not None and (epoch, place) == (0, StreamPosition()):
             reading, self._first_reading = self._first_reading, None
             return reading
         return windows(_after_setup(self._stream), self.shuffle_buffer, self._limits, epoch, place)

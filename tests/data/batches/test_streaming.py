@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lookback.common.errors import InputError
 from lookback.data import Batch, BucketBatchSampler, TranslationData, WordTokenization
 from lookback.data.batches.loading import Loader
-from lookback.data.batches.streaming import Place, Reached, StreamLoader
+from lookback.data.batches.streaming import StreamLoader, StreamPosition, StreamProgress
 
 BUFFER = 40
 
@@ -92,7 +92,7 @@ def test_batches_are_the_text() -> None:
 
 def test_a_window_is_ordered_as_a_corpus_of_its_pairs_is() -> None:
     module = data(generated(BUFFER))
-    window = next(module._windows(0, Place()))
+    window = next(module._windows(0, StreamPosition()))
     pairs = module._encode(window)
     sampler = BucketBatchSampler(pairs.source.lengths, pairs.target_lengths, 8, "sentences", (1, 0), True)
     assert epoch(loader(module), 0) == [window.ids[batch].tolist() for batch in sampler]
@@ -169,12 +169,12 @@ def test_a_state_does_not_know_what_was_only_read_ahead() -> None:
 BLANK = "a side without words"
 
 
-def reached_after(batches: list[list[int]], count: int) -> Reached:
+def reached_after(batches: list[list[int]], count: int) -> StreamProgress:
     """The expected counts: the whole windows of these batches, and everything of a stream that ended."""
     pairs = BUFFER * (1 + max(row for batch in batches for row in batch) // BUFFER)
     pairs = count if pairs > count or sorted(row for batch in batches for row in batch) == kept(count) else pairs
     blank = sum(i % 9 == 4 for i in range(pairs))
-    return Reached(pairs, {BLANK: blank} if blank else {})
+    return StreamProgress(pairs, {BLANK: blank} if blank else {})
 
 
 @pytest.mark.parametrize("kind", STREAMS)
@@ -189,7 +189,7 @@ def test_what_is_dropped_is_counted_as_far_as_training_went(kind: str, counted: 
         return StreamLoader(module._windows, module._encode, *cut, 0, 1, counted)
 
     through = begun()
-    assert through.reached == Reached()
+    assert through.reached == StreamProgress()
     order: list[list[int]] = []
     states = []
     batches = iter(through)
@@ -239,7 +239,7 @@ def test_windows_of_which_nothing_is_left_are_counted_wherever_they_are(first: i
         batches = loader(module, rank, ranks)
         epoch(batches, 0)
         dropped = 100 - (last - first)
-        assert batches.reached == Reached(100, {BLANK: dropped} if dropped else {})
+        assert batches.reached == StreamProgress(100, {BLANK: dropped} if dropped else {})
 
 
 def test_a_stream_that_was_read_once_dropped_what_a_corpus_of_its_pairs_drops(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place between two windows of a stream. Checkpoints hold its fields.
+class StreamPosition:
+    """A position in a stream, between two windows. Checkpoints hold its fields.
 
     Attributes:
         window: the number of windows before it.
@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Reached:
+class StreamProgress:
     """How much of a stream training has reached in the first epoch, in whole windows. Checkpoints hold its fields.
 
     Attributes:
@@ -64,8 +64,8 @@ class Window:
         ids: (N,) int64, the numbers of the pairs in the stream, from 0.
     """
 
-    start: Place
-    end: Place
+    start: StreamPosition
+    end: StreamPosition
     source: pa.Array
     target: pa.Array
     ids: np.ndarray
@@ -84,7 +84,7 @@ class Window:
         )
 
 
-def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, place: Place) -> Iterator[Window]:
+def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, place: StreamPosition) -> Iterator[Window]:
     """The windows of a stream, from ``place`` on. A window without a pair is left out, unless it is the last.
 
     Args:
@@ -106,7 +106,7 @@ def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, plac
         dropped = dict(place.dropped)
         keep = limits.keep(source, target, dropped)
         mask = pa.array(keep)
-        end = Place(place.window + 1, place.pairs + len(keep), stream.state_dict(), dropped)
+        end = StreamPosition(place.window + 1, place.pairs + len(keep), stream.state_dict(), dropped)
         ids = place.pairs + np.flatnonzero(keep)
         window = Window(place, end, source.filter(mask), target.filter(mask), ids)
         place = end
@@ -139,7 +139,7 @@ class StreamLoader(Loader):
 
     def __init__(
         self,
-        read: Callable[[int, Place], Iterator[Window]],
+        read: Callable[[int, StreamPosition], Iterator[Window]],
         encode: Callable[[Window], EncodedPairs],
         batch_size: int,
         unit: str,
@@ -157,10 +157,10 @@ class StreamLoader(Loader):
         self._ranks = ranks
         self._windows: deque[_WindowRead] = deque(maxlen=4)  # the latest windows: reading is ahead of training
         self._ended: tuple[int, int] | None = None  # an epoch that was read to its end, and the number of its batches
-        self._reached = Reached()
+        self._reached = StreamProgress()
 
     @property
-    def reached(self) -> Reached:
+    def reached(self) -> StreamProgress:
         """How much of the stream training has reached in the first epoch."""
         return self._reached
 
@@ -182,18 +182,18 @@ class StreamLoader(Loader):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self._reached = Reached(**state_dict["reached"])
+        self._reached = StreamProgress(**state_dict["reached"])
 
     def _note_reached(self) -> None:
         """Count the windows from which training has used a batch. Later epochs read the same pairs again."""
         epoch, count = self._used
         for window in self._windows:
             if epoch == window.epoch == 0 and (window.batches_before < count or (epoch, count) == self._ended):
-                self._reached = Reached(window.end.pairs, window.end.dropped)
+                self._reached = StreamProgress(window.end.pairs, window.end.dropped)
 
     def _batches(self, state: dict[str, Any]) -> Iterator[Batch]:
         epoch, used = state["epoch"], state["batch"]
-        place = Place(**state["place"]) if "place" in state else Place()
+        place = StreamPosition(**state["place"]) if "place" in state else StreamPosition()
         count = state.get("before", 0)
         for window in _enough_for_each_rank(self._read(epoch, place), self._ranks):
             self._windows.append(_WindowRead(epoch, count, window.start, window.end))
@@ -224,8 +224,8 @@ class _WindowRead(NamedTuple):
 
     epoch: int
     batches_before: int
-    start: Place
-    end: Place
+    start: StreamPosition
+    end: StreamPosition
 
 
 def _enough_for_each_rank(windows: Iterator[Window], ranks: int) -> Iterator[Window]:
