@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from lookback.report.tables.difference_table import arm_table
-from lookback.report.tables.table import score_table
+from lookback.report.tables.table import cost_table, score_table
 from support.running import PROJECT
 
 ARMS = ("none", "dot", "general", "bahdanau")
@@ -67,12 +67,24 @@ def test_the_readme_quotes_what_was_printed() -> None:
 def test_what_was_printed_is_of_the_same_runs_as_the_tables() -> None:
     """The texts are made again from the CSV, by the code that prints them."""
     runs, arms = rows("comparison.csv"), rows("arms.csv")
-    score_lines = [words(line) for line in printed(score_table(runs, "")).splitlines() if line.strip()]
-    arm_lines = [words(line) for line in printed(arm_table(arms)).splitlines() if line.strip()]
-    for line in [*score_lines, *arm_lines]:
-        assert line in words(TEXT), line
+    for table in (score_table(runs, ""), cost_table(runs), arm_table(arms)):
+        for line in printed(table).splitlines():
+            assert words(line) in words(TEXT), line
     for row in (row for row in rows("differences.csv") if row["n"]):
-        assert f"{row['difference']:+.1f} ({row['low']:.1f} to {row['high']:.1f})" in words(TEXT)
+        mark = "*" if row["significant"] == "True" else "†" if row["models_differ"] == "True" else ""
+        assert f"{row['difference']:+.1f} ({row['low']:.1f} to {row['high']:.1f}){mark}" in words(TEXT)
+
+
+def test_what_the_sentence_says_of_p_is_in_the_table() -> None:
+    ((buckets, largest),) = re.findall(r"each of (\d+) buckets, largest Holm-corrected p = ([\d.]+)", words(TEXT))
+    starred = [row for row in rows("differences.csv") if row["words"] != "all" and row["significant"] == "True"]
+    assert (len(starred), f"{max(row['p_holm'] for row in starred):.3f}") == (int(buckets), largest)  # type: ignore[type-var]
+
+
+def test_what_would_be_there_by_chance_is_in_its_file() -> None:
+    (said,) = re.findall(r"By chance `none` would have ([\d,\s]+and \d+) %", SECTION)
+    found = [f"{100 * row['chance']:.0f}" for row in rows("recall.csv", arm="none", lo=51)]  # type: ignore[operator]
+    assert re.findall(r"\d+", said) == found
 
 
 def test_every_arm_has_three_seeds_and_the_same_budget() -> None:

@@ -35,7 +35,7 @@ def test_the_same_test_set_gives_the_same_numbers(finished: Path, tmp_path: Path
 
 
 def test_its_own_test_set_keeps_its_own_tokenizer(finished: Path) -> None:
-    with pytest.raises(InputError, match=r"data\.bleu_tokenize: .* expected it beside data\.test\.source"):
+    with pytest.raises(InputError, match=r"data\.bleu_tokenize=13a: expected data\.test\.source, too"):
         evaluate(config(finished, "data.bleu_tokenize=13a"))
 
 

@@ -58,7 +58,7 @@ def test_what_is_counted_by_position_is_there_where_there_are_links(tmp_path):
 def test_what_is_no_segments_file_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match=r"absent.npz.*expected a segments.npz"):
         Segments.load(tmp_path / "absent.npz")
-    np.savez(tmp_path / "other.npz", source_length=np.zeros(2))
+    np.savez(tmp_path / "other.npz", source_length=np.zeros(2, int))
     with pytest.raises(MissingCounts, match=r"other.npz: no reference_length, .*repetition_statistics; expected"):
         Segments.load(tmp_path / "other.npz")
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04broken")

@@ -15,6 +15,7 @@ import lookback
 from lookback.common.errors import InputError
 from lookback.report.evidence.contrasts import CountedRuns
 from lookback.report.evidence.group import grouped
+from lookback.report.evidence.headline import headline
 from lookback.report.outputs import EvaluationSet, compare_outputs, output_runs
 from lookback.runs import Run, read_predictions, read_results, read_run
 
@@ -294,7 +295,11 @@ def test_a_system_is_compared_with_each_seed_of_a_run(make_run, tmp_path: Path) 
     test_set = EvaluationSet(tmp_path / "source", tmp_path / "reference", bleu_tokenize="none")
     (system,) = output_runs({"joey": tmp_path / "reference"}, test_set, tmp_path / "out")
     about = CountedRuns([*runs, system]).evidence("joey")
-    assert [(one.arm, one.baseline, one.difference.seeds) for one in about.contrasts] == [("dot", "joey", 3)]
+    # joey is one output: nothing is known of its trainings
+    assert [(one.arm, one.baseline, one.difference.seeds) for one in about.contrasts] == [("dot", "joey", 1)]
+    assert not about.contrasts[0].difference.whole["significant"]
+    assert about.contrasts[0].difference.whole["models_differ"]
+    assert "joey is one output: what other trainings of it would do is not known." in headline(about)
     scores = [run.bleu for run in runs]
     assert about.contrasts[0].difference.whole["difference"] == pytest.approx(np.mean(scores) - 100)
 

@@ -88,7 +88,7 @@ def test_what_a_diverged_model_left_is_read(path):
         ({"updates": np.array([1])}, "updates has shape"),
         ({"source": np.array(["a b c d"] * 4)}, "sentence 0 has 4 rows and 4 columns"),
         ({"sure": np.array([[9, 0, 0]])}, "sure links a sentence"),
-        ({"sure": np.array([[0, -1, 0]])}, "sure links a sentence"),
+        ({"sure": np.array([[0, -1, 0]])}, "sure holds a number that is not finite or under 0"),
         ({"possible": np.array([[1, 2, 0]])}, "possible links a word that sentence 1 does not have"),
         ({"possible": np.array([[1, 2]])}, "possible has shape"),
         ({"source": np.array([{}] * 4)}, "allow_pickle"),

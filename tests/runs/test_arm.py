@@ -69,3 +69,13 @@ def test_settings_that_would_have_one_name_are_written_out() -> None:
     assert with_settings("dot", {"encoder.layers": 1, "seed": 2}) == "dot, layers=1, seed=2"
     both = {"encoder.layers": 1, "decoder.layers": None}
     assert with_settings("dot", both) == "dot, encoder.layers=1, decoder.layers=None"
+
+
+def test_spaces_and_quotes_that_hydra_writes_otherwise_vary_nothing(tmp_path: Path) -> None:
+    typed = ["decoder.context_to=[init, step]", "data.path='a b'", "seed=1,2"]
+    run = leave(tmp_path, typed, ["decoder.context_to=[init,step]", "data.path=a b", "seed=1"])
+    assert arm_name(run, "none") == "none"
+
+
+def test_a_setting_that_is_in_the_name_already_is_written_out() -> None:
+    assert with_settings("dot, size=1", {"decoder.size": 2}) == "dot, size=1, decoder.size=2"

@@ -1,6 +1,9 @@
 """A trained run from Python: the same translations, scores and links as the commands give."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,3 +127,34 @@ def test_a_model_that_looks_nowhere_has_no_links(tmp_path: Path, grammar_cache: 
     with pytest.raises(InputError, match="attention=none, which looks at the source as a whole and has no alignment"):
         model.align(["he sleeps ."], ["il dort ."])
     assert model.translate(["he sleeps ."])[0].weights.shape[1] == 4
+
+
+def damaged(finished: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    path = run / "checkpoints" / "best.ckpt"
+    checkpoint = torch.load(path, weights_only=True)
+    changed = change(checkpoint)
+    torch.save(checkpoint if changed is None else changed, path)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda found: [1, 2], "no config in it; expected a checkpoint that a training of lookback wrote"),
+        (lambda found: (found.pop("state_dict"), found)[1], "no state_dict in it"),
+        (lambda found: (found["state_dict"].pop("model.decoder.vocabulary.bias"), None)[1], "not those of its config"),
+        (
+            lambda found: (found["state_dict"]["model.decoder.vocabulary.bias"].fill_(float("nan")), None)[1],
+            "decoder.vocabulary.bias holds values that are not finite: this training diverged",
+        ),
+    ],
+)
+def test_a_checkpoint_that_cannot_translate_is_refused_in_one_line(
+    finished: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    """A search of weights that are NaN finds nothing, and would lose every line in silence."""
+    with pytest.raises(InputError, match=said) as caught:
+        lookback.load(damaged(finished, tmp_path, change), device="cpu")
+    assert "\n" not in str(caught.value)

@@ -19,10 +19,11 @@ def compare_runs(config: DictConfig) -> None:
     Raises:
         InputError: if a setting is wrong, or a file is missing.
     """
-    entries = [config.runs] if isinstance(config.runs, str) else list(config.runs)
-    out = Path(config.out or comparison_directory(entries))
+    entries = [str(entry) for entry in (config.runs if OmegaConf.is_list(config.runs) else [config.runs])]
     runs = read_runs(entries)
     systems, alignments = _files(config, "systems"), _files(config, "alignments")
+    # a sweep's own directory holds the comparison of its runs alone
+    out = Path(str(config.out) if config.out is not None else comparison_directory([] if systems else entries))
     if not systems:
         for key in ("source", "reference", "gold", "alignments"):
             if config[key] is not None:

@@ -38,7 +38,7 @@ def translate(config: DictConfig) -> None:
     if config.alignments and not translator.looks_back:
         raise InputError(f"alignments=true: {config.run} {translator.why_no_alignment}")
     search = build(config.search)
-    path = Path(config.input).expanduser() if config.input else None
+    path = Path(str(config.input)).expanduser() if config.input else None
     if path:
         check_file(path)
     writer = translator.writer
@@ -89,9 +89,10 @@ class UnknownWords:
             return
         if not self._lines:
             words = len(self._tokenizer.alignment_words(line))
+            each_once = listed(list(dict.fromkeys(unknown)))
             print(
                 f"warning: {len(unknown)} of {words} words of line {number + 1} are unknown to this model: "
-                f"{listed(unknown)}; what is written for such a line may have little to do with it",
+                f"{each_once}; what is written for such a line may have little to do with it",
                 file=sys.stderr,
                 flush=True,
             )
@@ -111,6 +112,8 @@ def read_stream() -> Iterator[str]:
         InputError: with the line's number, if a line is not UTF-8.
     """
     # not sys.stdin, because Python cannot exit while a thread waits for a line of it
+    if sys.stdin is None:
+        raise InputError("standard input is closed; expected text, or input=FILE")
     with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
         for number, line in enumerate(stream, start=1):
             try:

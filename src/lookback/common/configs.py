@@ -56,6 +56,10 @@ def explain(error: BaseException) -> str | None:
 
     if isinstance(error, InputError):
         return str(error)
+    if isinstance(error, OSError) and error.strerror:  # a disk is full, a folder is a file
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if type(error).__module__.partition(".")[0] == "yaml":  # a user's own config
+        return f"{' '.join(str(error).split())}; expected YAML"
     if "Config group override must be a string or a list" in str(error):  # Hydra's plain ValueError
         return "a config group is chosen by name, such as logger=csv; null is no choice"
     if isinstance(error, InstantiationException):
@@ -73,10 +77,13 @@ def explain(error: BaseException) -> str | None:
 def _refused(error: BaseException) -> str | None:
     """A constructor refused what the config gives it; None where something else went wrong inside."""
     cause = error.__cause__
+    _, named, where = str(error).rpartition("full_key: ")
+    if str(error).startswith("Error locating target"):
+        target = str(error).split("'")[1]
+        return f"{where}._target_={target}: {' '.join(str(cause).split())}"
     # Lightning's name for an argument that it refuses; by name, because importing Lightning takes seconds
     if not isinstance(cause, (ValueError, TypeError)) and type(cause).__name__ != "MisconfigurationException":
         return None
-    _, named, where = str(error).rpartition("full_key: ")
     return f"{where}: {cause}" if named and where else str(cause)
 
 

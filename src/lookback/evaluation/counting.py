@@ -1,11 +1,13 @@
 """What is counted once for each sentence, so that every later number is arithmetic."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from lookback.common.errors import InputError
 from lookback.common.words import Link
-from lookback.evaluation.scores.bleu import sentence_statistics, signature_tokenizer
+from lookback.evaluation.scores.bleu import bleu, sentence_statistics, signature_tokenizer
 from lookback.evaluation.scores.chrf import chrf_statistics
 from lookback.evaluation.scores.recall import recall_statistics
 from lookback.evaluation.scores.repetition import repetition_statistics
@@ -49,9 +51,21 @@ def segments_of(run: Run) -> Segments | None:
     if not path.exists():
         return None
     try:
-        return Segments.load(path)
+        segments = Segments.load(path)
     except MissingCounts:
         predictions = run.directory / "test" / "predictions.jsonl"
         if run.results is None or not predictions.exists():
             raise
-        return count(read_predictions(predictions), signature_tokenizer(run.results["signature"]))
+        segments = count(read_predictions(predictions), signature_tokenizer(run.results["signature"]))
+    _check_same_scores(segments, run, path)
+    return segments
+
+
+def _check_same_scores(segments: Segments, run: Run, path: Path) -> None:
+    """Counts that give another BLEU than results.json says are those of another run."""
+    if run.results is None or run.results["bleu"] is None:
+        return
+    short = "eff:yes" in run.results["signature"]
+    found, said = float(bleu(segments.bleu_statistics.sum(axis=0), effective_order=short)), run.results["bleu"]
+    if abs(found - said) > 1e-6:
+        raise InputError(f"{path}: its counts give BLEU {found:.4f}, results.json says {said:.4f}; expected one run's")

@@ -14,6 +14,7 @@ from rich.markup import escape
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
 from lookback.common.suggestions import nearest
+from lookback.evaluation import signature_tokenizer
 from lookback.report.charts.capacity_chart import capacity_chart
 from lookback.report.charts.charts import save_chart
 from lookback.report.charts.difference_chart import difference_chart
@@ -74,6 +75,9 @@ def compare(
         console.print(text, **style)
     if len(groups) > 1:
         about = "runs that differ in BLEU signature or test set are not ranked together: one table a group"
+        tokenizers = {signature_tokenizer(run.results["signature"]) for run in runs if run.results}
+        if len(tokenizers) > 1:
+            about += f"; here BLEU has the tokenizers {' and '.join(sorted(tokenizers))} (bleu_tokenize of systems)"
         console.print(f"note: {about}", **_NOTE)
     for path in paths:
         console.print(f"wrote {path}", style="dim", soft_wrap=True, markup=False, highlight=False)
@@ -162,7 +166,7 @@ def _shown(group: Group, numbered: bool) -> Iterator[Shown]:
         yield TerminalCurve(group.counted.arms), {}
         yield _EMPTY_LINE
     if any(run.is_training for run in group.runs):
-        yield cost_table(table), {}
+        yield cost_table([row for row in table if row["seed"] is not None or row["attention"]]), {}
     for row in table:
         if row["status"] != "finished":
             why = f": {row['reason']}" if row["reason"] else ""

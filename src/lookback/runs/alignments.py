@@ -11,7 +11,6 @@ has_gold                () whether the test set has gold links
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
 from lookback.common.words import Link
+from lookback.runs.arrays import COUNTS, Kind, read_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +83,32 @@ def write_alignments(path: Path | str, alignments: Alignments) -> None:
 
 def read_alignments(path: Path | str) -> Alignments:
     """Read what a training wrote. Raises `InputError` for anything else, and where the arrays do not fit together."""
+    expected = "expected an alignments.npz that a training wrote"
+    arrays = read_arrays(path, _KINDS, expected)
+    if missing := [name for name in _KINDS if name not in (*arrays, *_LATER)]:
+        raise InputError(f"{path}: no {', '.join(missing)}; {expected}")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return _alignments({name: file[name] for name in file.files})
-    except (OSError, ValueError, KeyError, IndexError, EOFError, BadZipFile) as error:
-        said = " ".join(str(error).split())
-        raise InputError(f"{path}: {said}; expected an alignments.npz that a training wrote") from None
+        return _alignments(arrays)
+    except (ValueError, IndexError) as error:
+        raise InputError(f"{path}: {' '.join(str(error).split())}; {expected}") from None
+
+
+_LATER = ("updates", "sure", "possible", "has_gold")
+"""What a file of version 0.1 lacks"""
+_KINDS = {
+    "ids": COUNTS,
+    "source": Kind("U", 1),
+    "target": Kind("U", 1),
+    "epochs": Kind("iuf", 1),
+    "updates": COUNTS,
+    "offsets": COUNTS,
+    "rows": COUNTS,
+    "columns": COUNTS,
+    "weights": Kind("f", 2),
+    "sure": Kind("iu", 2),
+    "possible": Kind("iu", 2),
+    "has_gold": Kind("b", 0),
+}
 
 
 def _alignments(arrays: dict[str, NDArray[Any]]) -> Alignments:

@@ -1,5 +1,6 @@
 """What a run is called in a comparison: the name of its arm."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,18 @@ def arm_name(directory: Path, attention: str) -> str:
     chosen = _overrides(directory / ".hydra" / "hydra.yaml", "overrides", "task")
     sweep = directory.parent / "multirun.yaml"
     typed = {**_overrides(sweep, "sweeper", "params"), **_overrides(sweep, "overrides", "task")}
-    varied = {key: value for key, value in chosen.items() if key in typed and typed[key] != value}
+    # Hydra writes a value with other spaces and quotes than it was typed with
+    varied = {key: value for key, value in chosen.items() if key in typed and _bare(typed[key]) != _bare(value)}
     return with_settings(attention, {key: value for key, value in varied.items() if key not in _BESIDE})
 
 
 def with_settings(name: str, settings: Mapping[str, Any]) -> str:
     """The name and the settings, by the last parts of their dotted keys; by the whole keys where these are alike."""
     short = [key.rpartition(".")[2] for key in settings]
-    keys = [last if short.count(last) == 1 else key for key, last in zip(settings, short, strict=True)]
+    keys = [
+        last if short.count(last) == 1 and f", {last}=" not in name else key
+        for key, last in zip(settings, short, strict=True)
+    ]
     return ", ".join([name, *(f"{key}={value}" for key, value in zip(keys, settings.values(), strict=True))])
 
 
@@ -42,11 +47,15 @@ def read_yaml(path: Path) -> Mapping[str, Any]:
     """A YAML file with keys. Raises `InputError` with the file for anything else."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}; expected YAML") from None
     if not isinstance(content, Mapping):
         raise InputError(f"{path}: found {type(content).__name__}, expected YAML with keys")
     return content
+
+
+def _bare(value: str) -> str:
+    return re.sub(r"[\s'\"]", "", value)
 
 
 def _overrides(path: Path, *keys: str) -> dict[str, str]:

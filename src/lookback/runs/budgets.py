@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
+from lookback.runs.arrays import COUNTS, Kind, read_arrays
 
 _COLUMNS = 10
 
@@ -40,12 +40,10 @@ def write_budgets(path: Path | str, budgets: Budgets) -> None:
 
 def read_budgets(path: Path | str) -> Budgets:
     """Read what a training wrote. Raises `InputError` for anything else, and where the arrays do not fit together."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in _NAMES}
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        said = " ".join(str(error).split())
-        raise InputError(f"{path}: {said}; expected a budgets.npz that a training wrote") from None
+    expected = "expected a budgets.npz that a training wrote"
+    arrays = read_arrays(path, _KINDS, expected)
+    if missing := [name for name in _KINDS if name not in arrays]:
+        raise InputError(f"{path}: no {', '.join(missing)}; {expected}")
     moments, sentences = len(arrays["updates"]), len(arrays["ids"])
     shapes: dict[str, tuple[int, ...]] = {
         "source_length": (sentences,),
@@ -68,4 +66,11 @@ def read_budgets(path: Path | str) -> Budgets:
     )
 
 
-_NAMES = tuple(field.name for field in fields(Budgets))
+_KINDS = {
+    "ids": COUNTS,
+    "source_length": COUNTS,
+    "updates": COUNTS,
+    "shares": Kind("f", 1),
+    "statistics": Kind("iu", 3),
+    "target_tokens": COUNTS,
+}

@@ -1,19 +1,44 @@
 """`checkpoints/*.ckpt`: what Lightning writes, tensors and plain containers only. The one file that needs torch."""
 
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 from lookback.common.errors import InputError
 
+_OF_ANOTHER_FILE = (
+    RuntimeError,
+    EOFError,
+    OSError,
+    UnpicklingError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+)
+"""What reading a file of something else ends in"""
+
 
 def read_checkpoint(path: Path | str) -> dict[str, Any]:
     """What a checkpoint holds, on the CPU; nothing in it is executed. Raises `InputError` for anything else."""
-    from pickle import UnpicklingError
-
     import torch
 
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, OSError, UnpicklingError) as error:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    # a file of something else ends in any of these
+    except (
+        RuntimeError,
+        EOFError,
+        OSError,
+        UnpicklingError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+    ) as error:
         said = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{path}: not a readable checkpoint ({said[:200]})") from None
+    for key in ("config", "state_dict"):
+        if not isinstance(found, dict) or not isinstance(found.get(key), dict) or not found[key]:
+            raise InputError(f"{path}: no {key} in it; expected a checkpoint that a training of lookback wrote")
+    return found

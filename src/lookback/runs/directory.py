@@ -16,7 +16,7 @@ class RunDirectory:
     """Names of the files in a run directory."""
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+        self.path = Path(str(path))  # a name such as 0 comes from a config as a number
         self.checkpoints = self.path / "checkpoints"
         self.best = self.checkpoints / "best.ckpt"
         self.last = self.checkpoints / "last.ckpt"

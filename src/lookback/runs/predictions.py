@@ -68,6 +68,8 @@ def _prediction(line: str, where: str) -> Prediction:
         record = json.loads(line)
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not JSON ({error.msg}); expected one object a line") from None
+    except RecursionError:
+        raise InputError(f"{where}: not JSON (too deep); expected one object a line") from None
     if not isinstance(record, dict) or record.keys() != _TYPES.keys():
         found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
         raise InputError(f"{where}: found {found}; expected the keys {', '.join(_TYPES)}")

@@ -38,15 +38,20 @@ def read_results(path: Path | str) -> Results:
     of its attention.
     """
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; expected a results.json") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error})") from None
     upgraded: Any = _upgraded(record)
     check_results(upgraded, str(path))
     found: Results = upgraded
     return found
+
+
+def _refuse(constant: str) -> float:
+    """NaN and infinities are no JSON, though Python reads them."""
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _upgraded(record: Any) -> Any:

@@ -37,7 +37,9 @@ class Run:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The config's values by their dotted keys, such as `encoder.layers`."""
-        return _flat(with_present_targets(self.config))
+        found = _flat(with_present_targets(self.config))
+        # as all losses were before there was a choice
+        return {**found, "loss.normalize": found.get("loss.normalize", "tokens")} if "learning_rate" in found else found
 
     @property
     def recipe(self) -> str:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
+from lookback.runs.arrays import COUNTS, Kind, read_arrays
 
 
 class MissingCounts(InputError):
@@ -66,13 +66,12 @@ class Segments:
         """Read what `save` wrote. Raises `InputError` for anything else, `MissingCounts` where arrays are missing."""
         names = [field.name for field in fields(cls) if field.name not in _OPTIONAL]
         expected = f"expected a segments.npz with the arrays {', '.join(names)}"
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in (*names, *_OPTIONAL) if name in file}
-            if all(name in arrays for name in names):
+        arrays = read_arrays(path, _KINDS, expected)
+        if all(name in arrays for name in names):
+            try:
                 return cls(**arrays)
-        except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise InputError(f"{path}: {error}; {expected}") from None
+            except ValueError as error:
+                raise InputError(f"{path}: {error}; {expected}") from None
         raise MissingCounts(f"{path}: no {', '.join(name for name in names if name not in arrays)}; {expected}")
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -82,6 +81,17 @@ class Segments:
 
 
 _OPTIONAL = ("position_statistics",)
+_KINDS = {
+    "source_length": COUNTS,
+    "reference_length": COUNTS,
+    "hypothesis_length": COUNTS,
+    "truncated": Kind("b", 1),
+    "bleu_statistics": Kind("iu", 2),
+    "chrf_statistics": Kind("iu", 2),
+    "ter_statistics": Kind("iu", 2),
+    "repetition_statistics": Kind("iu", 2),
+    "position_statistics": Kind("f", 2),
+}
 
 
 def _shapes(sentences: int) -> dict[str, tuple[int, ...]]:

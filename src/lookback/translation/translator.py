@@ -128,11 +128,21 @@ class Translator:
         }
         source = Tokenizer.load(run.tokenizers / "source.json")
         # a joint tokenizer is one object, and its network has one embedding
-        tables = [weights[f"{part}.embedding.weight"].data_ptr() for part in ("encoder", "decoder")]
+        names = [f"{part}.embedding.weight" for part in ("encoder", "decoder")]
+        if missing := [name for name in names if name not in weights]:
+            raise InputError(f"{run.path}: no {missing[0]} in its checkpoint; expected one of lookback's")
+        tables = [weights[name].data_ptr() for name in names]
         is_joint = tables[0] == tables[1]
         target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
         model = build_model(config, len(source), len(target), share_embeddings=is_joint)
-        model.load_state_dict(weights)
+        try:
+            model.load_state_dict(weights)
+        except RuntimeError as error:
+            raise InputError(
+                f"{run.path}: its weights are not those of its config ({' '.join(str(error).split())[:200]})"
+            ) from None
+        if unusable := [name for name, value in weights.items() if not value.isfinite().all()]:
+            raise InputError(f"{run.path}: {unusable[0]} holds values that are not finite: this training diverged")
         model.eval().to(_device(device))
         return cls(run, config, source, target, model, unknown_words or config.unknown_words)
 

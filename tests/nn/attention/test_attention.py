@@ -1,5 +1,7 @@
 import math
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +19,7 @@ from lookback.nn import (
     length_mask,
     masked_softmax,
 )
+from lookback.nn.attention import AttentionState, Look
 from support.toy import ATTENTIONS, build_attention
 
 MEMORY, QUERY, DIRECTIONS = 6, 6, 2
@@ -230,3 +233,44 @@ def test_shapes_are_checked_while_testing():
     memory, query = example([3, 2])
     with pytest.raises(Exception, match="query"):
         build(GeneralAttention).energies(query[0], memory.states)
+
+
+class OutOfContract(DotAttention):
+    """An attention that keeps its part of the contract but in one point, which would broadcast or fail far away."""
+
+    def __init__(self, wrong: str) -> None:
+        super().__init__(QUERY, MEMORY)
+        self.wrong = wrong
+
+    def energies(self, query: Tensor, keys: Tensor) -> Tensor:
+        energies = super().energies(query, keys)
+        return energies[..., :1] if self.wrong == "energies" else energies
+
+    def start(self, memory: Memory) -> AttentionState:
+        return (memory.states,) if self.wrong == "start" else ()
+
+    def read(self, query: Tensor, keys: Tensor, memory: Memory, state: AttentionState) -> Look:
+        look = super().read(query, keys, memory, state)
+        wrong: dict[str, Callable[[], Any]] = {
+            "weights": lambda: Look(look.context, look.weights[..., :-1], state),
+            "context": lambda: Look(look.context[:1], look.weights, state),
+            "tuple": lambda: (look.context, look.weights, state),
+        }
+        return wrong.get(self.wrong, lambda: look)()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("energies", r"energies of shape \(2, 3, 1\), expected \(2, 3, 4\)"),
+        ("weights", r"weights of shape \(2, 3, 3\), expected \(2, 3, 4\)"),
+        ("context", r"context of shape \(1, 3, 6\), expected \(2, 3, 6\)"),
+        ("tuple", r"read gives tuple, expected a Look"),
+        ("start", r"start gives a state, expected remembers = True beside it"),
+    ],
+)
+def test_an_attention_that_breaks_the_contract_is_named_at_its_first_look(wrong: str, said: str):
+    memory, query = example([4, 2])
+    with pytest.raises(ValueError, match=f"OutOfContract: {said}"):
+        looked(OutOfContract(wrong).double(), memory, query)
+    looked(OutOfContract("nothing").double(), memory, query)

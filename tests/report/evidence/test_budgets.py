@@ -134,7 +134,7 @@ def test_a_file_that_is_none_is_named(make_run):
     rewrite(run, statistics=np.zeros((4, 3, 10), dtype=np.int64))
     with pytest.raises(InputError, match=r"budgets.npz: statistics has shape \(4, 3, 10\), expected \(4, 250, 10\)"):
         read_budgets(path)
-    rewrite(run, ids=np.zeros(0), source_length=np.zeros(0), statistics=np.zeros((4, 0, 10)))
+    rewrite(run, ids=np.zeros(0, int), source_length=np.zeros(0, int), statistics=np.zeros((4, 0, 10), int))
     with pytest.raises(InputError, match="4 moments of 0 sentences"):
         read_budgets(path)
     path.write_text("no archive")

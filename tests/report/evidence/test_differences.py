@@ -1,5 +1,6 @@
 """What else differs between runs than the attention and the seed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,31 @@ def test_a_recipe_has_its_own_name_and_what_it_sets_is_in_no_other(run):
 def test_within_a_recipe_a_setting_is_in_its_names_alone(run):
     both = [as_recipe(run, "cho2014", cell=cell) for cell in ("gru", "lstm")]
     assert list(arms([run("a", "none"), *both])) == ["none", "cho2014, cell=gru", "cho2014, cell=lstm"]
+
+
+def test_two_rates_are_no_seeds_of_one_arm_whoever_gave_the_name(run):
+    swept = replace(run("a", "none", 1, rate=0.004), arm="none, hidden_size=16")
+    by_hand = run("b", "none", 2, rate=0.016)
+    names = {"names": {"arm": "none, hidden_size=16"}}
+    by_hand = replace(by_hand, arm="none, hidden_size=16", config={**by_hand.config, **names})
+    assert list(arms([swept, by_hand])) == [
+        "none, hidden_size=16, learning_rate=0.004",
+        "none, hidden_size=16, learning_rate=0.016",
+    ]
+
+
+def test_a_name_that_becomes_another_arms_is_told_apart_again(run):
+    runs = [run("a", "dot", 1), run("b", "dot", 1, cell="lstm")]
+    third = run("c", "dot", 1, cell="lstm", train_max_length=20)
+    runs.append(replace(third, arm="dot, cell=lstm"))
+    names = [each.arm for each in told_apart(runs)]
+    assert len(set(names)) == 3
+    assert names[0] == "dot, cell=gru"
+
+
+def test_what_changes_no_number_splits_no_arm(run):
+    one, other = run("a", "dot", 1), run("b", "dot", 2)
+    batch = {"batch": {"evaluation_size": 16}, "trainer": {"max_epochs": 2}}
+    one = replace(one, config={**one.config, **batch})
+    other = replace(other, config={**other.config, "batch": {"evaluation_size": 64}, "trainer": {"max_epochs": 2.0}})
+    assert list(arms([one, other])) == ["dot"]

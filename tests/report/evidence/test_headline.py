@@ -162,7 +162,7 @@ def test_no_difference_is_no_gain():
     found = said(contrast(gain=0.44, p=0.41, buckets=()), contrast("general", 0.2, 0.8, ()))
     assert found.startswith(
         "dot and general do not differ significantly from none: +0.4 and +0.2 BLEU (95 % intervals within -0.8 and "
-        "+1.7, smallest Holm-corrected p = 0.410). At no source length are dot and general all significantly better"
+        "+1.7, smallest Holm-corrected p = 0.410). No bucket of source lengths has 50 sentences: none was tested."
     )
 
 

@@ -21,6 +21,7 @@ from lookback.evaluation.statistics.significance import (
     Difference,
     PairedDifference,
     curve_differences,
+    trainings_of,
     whole_differences,
 )
 from lookback.runs import Segments
@@ -83,7 +84,7 @@ class Resamples:
         wholes = self.whole_differences(contrasts, measure)
         curves = curve_differences(self._buckets, contrasts, measure_of(measure), self.resamples)
         return [
-            Difference(measure, len(pairs), whole, curve)
+            Difference(measure, trainings_of(pairs), whole, curve)
             for pairs, whole, curve in zip(contrasts, wholes, curves, strict=True)
         ]
 

@@ -84,7 +84,7 @@ class Difference:
     measure: str
     """Key of the measure (`lookback.evaluation.MEASURES`)"""
     seeds: int
-    """Pairs of runs that were compared"""
+    """Pairs of runs that were compared; 1 where an arm has one output, which was compared with each run of the other"""
     whole: PairedDifference
     curve: list[BucketDifference]
     """Shortest bucket first, none left out"""
@@ -102,6 +102,11 @@ class Difference:
         return [bucket for bucket in self.curve if differs(bucket) and sign * (bucket["difference"] or 0) > 0]
 
 
+def trainings_of(pairs: Sequence[Pair]) -> int:
+    """Of how many trainings a verdict may speak: those of the arm that has fewer runs in these pairs."""
+    return min(len({pair[side] for pair in pairs}) for side in (0, 1))
+
+
 def differs(tested: Mapping[str, Any]) -> bool:
     """Whether a `PairedDifference` has a verdict: of attentions, or under three pairs of these trained models."""
     return bool(tested["significant"] or tested["models_differ"])
@@ -110,7 +115,7 @@ def differs(tested: Mapping[str, Any]) -> bool:
 def whole_differences(whole: Part, contrasts: Contrasts, measure: Measure, resamples: int) -> list[PairedDifference]:
     """Test every contrast on the whole test set: one family of Holm's correction."""
     wholes = _tested(whole, contrasts, measure, _trials(len(contrasts), resamples))
-    _correct([(tested, len(pairs)) for tested, pairs in zip(wholes, contrasts, strict=True)])
+    _correct([(tested, trainings_of(pairs)) for tested, pairs in zip(wholes, contrasts, strict=True)])
     return wholes
 
 
@@ -125,7 +130,7 @@ def curve_differences(
             curve.append({**bucket.lengths, **tested})
     _correct(
         [
-            (tested, len(pairs))
+            (tested, trainings_of(pairs))
             for curve, pairs in zip(curves, contrasts, strict=True)
             for tested in curve
             if tested["n"] >= ENOUGH

@@ -77,7 +77,9 @@ class Attention(nn.Module):
 
     def read(self, query: Float[Tensor, "batch n query"], keys: Tensor, memory: Memory, state: AttentionState) -> Look:
         """Look with each query: at n steps at once where nothing is remembered, at one step of n hypotheses always."""
-        weights = masked_softmax(self.energies(query, keys), memory.mask.unsqueeze(1))
+        energies = self.energies(query, keys)
+        _expect(self, "energies", energies, (*query.shape[:2], memory.mask.shape[1]))
+        weights = masked_softmax(energies, memory.mask.unsqueeze(1))
         return Look(torch.bmm(weights, memory.states), weights, state)
 
     def over(self, memory: Memory) -> "Reader":
@@ -102,15 +104,34 @@ class Reader:
 
     def start(self) -> AttentionState:
         """The state before the first look, n = 1."""
-        return self.attention.start(self.memory)
+        state = self.attention.start(self.memory)
+        if state and not self.attention.remembers:
+            raise ValueError(
+                f"{type(self.attention).__name__}: start gives a state, expected remembers = True beside it"
+            )
+        return state
 
     def read(self, query: Float[Tensor, "batch n query"], state: AttentionState) -> Look:
-        """See ``Attention.read``."""
-        return self.attention.read(query, self.keys, self.memory, state)
+        """See ``Attention.read``. Raises ValueError for a look of another shape, which would broadcast in silence."""
+        look = self.attention.read(query, self.keys, self.memory, state)
+        found = type(self.attention).__name__
+        if not isinstance(look, Look):
+            raise ValueError(f"{found}: read gives {type(look).__name__}, expected a Look")
+        _expect(self.attention, "weights", look.weights, (*query.shape[:2], self.memory.states.shape[1]))
+        _expect(self.attention, "context", look.context, (*query.shape[:2], self.attention.memory_size))
+        if not isinstance(look.state, tuple) or not all(isinstance(part, Tensor) for part in look.state):
+            raise ValueError(f"{found}: read gives a state {look.state!r}, expected a tuple of tensors")
+        return look
 
     def of_sentences(self, rows: Tensor) -> "Reader":
         """A reader of some of the sentences."""
         return self.attention.over(self.memory.of_sentences(rows))
+
+
+def _expect(attention: Attention, name: str, found: Tensor, shape: tuple[int, ...]) -> None:
+    if not isinstance(found, Tensor) or found.shape != shape:
+        given = f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+        raise ValueError(f"{type(attention).__name__}: {name} of {given}, expected {shape}")
 
 
 def masked_softmax(

@@ -24,6 +24,7 @@ from lookback.evaluation import (
     segments_of,
 )
 from lookback.evaluation.scores.recall import LINKED
+from lookback.evaluation.statistics.significance import trainings_of
 from lookback.report.evidence.differences import arms, differing, value
 from lookback.runs import Run, Segments
 
@@ -184,7 +185,7 @@ class CountedRuns:
                 notes.append(f"{one} and {other} have no seed in common; no difference was taken")
         wholes = resamples.whole_differences(list(pairs.values()), measure)
         return [
-            Contrast(one, other, self._runs(of), Difference(measure, len(of), whole, []))
+            Contrast(one, other, self._runs(of), Difference(measure, trainings_of(of), whole, []))
             for ((one, other), of), whole in zip(pairs.items(), wholes, strict=True)
         ]
 

@@ -11,7 +11,7 @@ from lookback.runs import Run
 from lookback.runs.arm import with_settings
 from lookback.runs.run import natural
 
-_NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger.", "data.cache", "callbacks.budgets.")
+_NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger.", "data.cache", "batch.evaluation_size", "callbacks.budgets.")
 """Keys that may differ: the seed is a column of its own, the others change no number."""
 
 _BROUGHT_BY_ATTENTION = ("attention.", "decoder.query", "learning_rate")
@@ -23,11 +23,16 @@ def differing(runs: Sequence[Run]) -> list[str]:
 
     What another system wrote has no config, and differs in nothing.
     """
+    return [key for key in _differing(runs) if not key.startswith(_BROUGHT_BY_ATTENTION) or _differs(key, runs, True)]
+
+
+def _differing(runs: Sequence[Run]) -> list[str]:
+    """The same with the keys that an attention brings."""
     runs = [run for run in runs if run.config]
     keys = dict.fromkeys(key for run in runs for key in run.settings if not key.startswith(_NO_NUMBER_DEPENDS_ON))
     if not any(map(rate_is_the_attentions, runs)):
         keys.pop("learning_rate", None)  # nothing reads it
-    return [key for key in keys if _differs(key, runs, key.startswith(_BROUGHT_BY_ATTENTION))]
+    return [key for key in keys if _differs(key, runs, False)]
 
 
 def rate_is_the_attentions(run: Run) -> bool:
@@ -65,7 +70,10 @@ def told_apart(runs: Sequence[Run]) -> list[Run]:
     arms: dict[str, list[Run]] = {}
     for run in runs:
         arms.setdefault(run.arm, []).append(run)
-    return [_named(run, arms[run.arm]) for run in runs]
+    named = [_named(run, arms[run.arm]) for run in runs]
+    # a longer name may be another arm's already
+    same = [run.arm for run in named] == [run.arm for run in runs]
+    return named if same else told_apart(named)
 
 
 def _named(run: Run, of: Sequence[Run]) -> Run:
@@ -75,7 +83,7 @@ def _named(run: Run, of: Sequence[Run]) -> Run:
     if not several and len(alike) == 1:
         return run
     name = f"{run.arm}, {run.attention}" if several else run.arm
-    return replace(run, arm=with_settings(name, {key: value(run, key) for key in differing(alike)}))
+    return replace(run, arm=with_settings(name, {key: value(run, key) for key in _differing(alike)}))
 
 
 def arms(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -87,8 +95,14 @@ def arms(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def _differs(key: str, runs: Sequence[Run], within_recipe: bool) -> bool:
-    seen = {(run.recipe if within_recipe else "", str(value(run, key))) for run in runs}
-    return len(seen) > len({name for name, _ in seen})
+    """Whether a key has several values, in all runs or in those of one recipe and attention. 2 and 2.0 are one."""
+    seen = {((run.recipe, run.attention) if within_recipe else None, _plain(value(run, key))) for run in runs}
+    return len(seen) > len({recipe for recipe, _ in seen})
+
+
+def _plain(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(float(value)) if is_number else str(value)
 
 
 def _place(run: Run) -> tuple[bool, bool, list[tuple[str, float]], int]:

@@ -59,10 +59,9 @@ def answer(evidence: Evidence) -> Answer:
         raise ValueError("evidence: no contrast, expected at least one")
     best = evidence.contrasts[0]
     compared = [contrast for contrast in evidence.contrasts if contrast.baseline == best.baseline]
-    seeds = sorted({contrast.difference.seeds for contrast in compared})
     about = "The intervals are over sentences alone.", "", ""
     if any(contrast.is_of_trainings for contrast in compared):
-        about = _seeds(seeds), _budgets(compared), _convergence(compared)
+        about = _seeds(compared), _budgets(compared), _convergence(compared)
     if all(max(_known(whole["score"]), _known(whole["other"])) < UNTRAINED for whole in map(_whole, compared)):
         claim = f"Not trained long enough to be compared: every arm scores under {UNTRAINED:.0f} BLEU"
         return Answer(claim, "", "", "", *about)
@@ -262,6 +261,8 @@ def _lengths(contrasts: Sequence[Contrast], few: bool, direction: str, alone: bo
     if shared:
         said = f"{names} {verb} {adverb}{direction} than {baseline} {_where(shared, curve)}"
         said = f"on this test set {said}" if few else said
+    elif not curve:
+        return f"No bucket of source lengths has {ENOUGH} sentences: none was tested", ""
     else:
         together = "" if len(contrasts) == 1 else "all "
         said = f"at no source length {verb} {names} {together}{adverb}{direction} than {baseline}"
@@ -299,7 +300,12 @@ def _where(places: Set[int], curve: Sequence[BucketDifference]) -> str:
     return f"at {_listed([label(bucket) for bucket in buckets])} words"
 
 
-def _seeds(seeds: Sequence[int]) -> str:
+def _seeds(contrasts: Sequence[Contrast]) -> str:
+    seeds = sorted({contrast.difference.seeds for contrast in contrasts})
+    outputs = {run.arm for contrast in contrasts for pair in contrast.pairs for run in pair if not run.is_training}
+    if outputs:
+        each = "is one output" if len(outputs) == 1 else "are one output each"
+        return f"{_listed(sorted(outputs))} {each}: what other trainings of it would do is not known."
     counted = "One seed" if seeds[-1] == 1 else " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1])))) + " seeds"
     if seeds[0] >= FEW:
         return f"{counted}."
@@ -310,7 +316,9 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 def _budgets(contrasts: Sequence[Contrast]) -> str:
     """Whether the runs of each pair were trained for as many updates on as many target tokens."""
-    pairs = [pair for contrast in contrasts for pair in contrast.pairs]
+    pairs = [pair for contrast in contrasts for pair in contrast.pairs if all(run.is_training for run in pair)]
+    if not pairs:
+        return ""
     spent = [[cost for run in pair if (cost := _spent(run))] for pair in pairs]
     if any(len(costs) < 2 for costs in spent):
         return "Budgets: unknown."

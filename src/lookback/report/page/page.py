@@ -47,6 +47,11 @@ class _Part:
     of_group: str
     """The end of its regions' names, so that they differ from those of other groups"""
 
+    @property
+    def has_trainings(self) -> bool:
+        """Whether a run is a training, and not what another system wrote."""
+        return any(run.is_training for run in self.group.runs)
+
     def has(self, name: str) -> bool:
         """Whether the table of runs has a column of this name."""
         return any(column.name == name for column in self.columns)

@@ -11,7 +11,7 @@ from lookback.report.evidence.headline import these_differ
 from lookback.report.evidence.rows import Row
 from lookback.report.tables.table import number, plain_table
 
-_ONE_SEED = "intervals of one seed are over sentences alone"
+_ONE_SEED = "intervals of one seed or output are over sentences alone"
 _SIDE_BY_SIDE = 3
 """Attentions whose differences and intervals stand beside each other in 80 columns"""
 
