@@ -166,10 +166,10 @@ def _title(drawn: Mapping[str, _Arm], measure: Measure) -> alt.TitleParams:
 
 def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure) -> str:
     """How many seeds the lines are of, and what the band is."""
-    seeds = sorted({len(arm.runs) for arm in drawn.values()})
-    if seeds[-1] == 1:
-        trained = any(run.is_training for arm in drawn.values() for run in arm.runs)
-        lines = "one seed, so training noise is not shown" if trained else "a line a system"
+    # what another system wrote has no seed
+    seeds = sorted({len(arm.runs) for arm in drawn.values() if arm.runs[0].is_training})
+    if not seeds or seeds[-1] == 1:
+        lines = "one seed, so training noise is not shown" if seeds else "a line a system"
         band = "95 % bootstrap interval over sentences"
     else:
         few = " (fewer than three)" if seeds[0] < 3 else ""

@@ -57,7 +57,7 @@ class TerminalCurve:
             for (name, members), color in zip(arms.items(), colors(list(arms)), strict=True)
         ]
         self._limits = training_limits(runs_of(arms))
-        self._seeds = sorted({len(members) for members in arms.values()})
+        self._seeds = sorted({len(members) for members in arms.values() if members[0].is_training}) or [0]
         self._signature = results[0]["signature"]
         best = min(100, max(score for arm in self._arms for score in arm.scores if score is not None))
         self._step = next(step for step in (2, 5, 10, 20) if best <= 5 * step)
