@@ -145,7 +145,7 @@ def test_another_sample_begins_anew_where_a_training_goes_on(
     arrays = saved(tmp_path)
     assert arrays["updates"].tolist() == [24]
     assert arrays["statistics"].shape == (1, 2, 10)
-    assert "another callbacks.budgets.per_bucket" in capsys.readouterr().out
+    assert "callbacks.budgets.per_bucket has changed" in capsys.readouterr().out
 
 
 def test_a_sample_has_at_most_so_many_of_each_length(tmp_path: Path, grammar_cache: str) -> None:

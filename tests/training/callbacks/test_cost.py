@@ -80,4 +80,4 @@ def test_rates_are_written_for_people(finished: Path) -> None:
     assert rates_line({"tokens_per_second": 0.0, "peak_memory_mb": 81.0, "waiting": None}) == (
         "tokens/s 0  waiting –  peak 81 MB"
     )
-    line(cost(finished))
+    rates_line(cost(finished))
