@@ -53,7 +53,7 @@ def test_the_gradient_is_that_of_the_plain_mean(
     normalize: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, batch = module_of(tmp_path, f"loss.normalize={normalize}"), batch_of(PAIRS[0])
-    monkeypatch.setattr(module, "_close_point", lambda: None)  # of the training curve: nobody trains here
+    monkeypatch.setattr(module, "_end_curve_point", lambda: None)  # of the training curve: nobody trains here
     result = module.training_step(batch, 0)
     expected = plain_loss(module, batch, normalize)
     assert result["loss"].item() == pytest.approx(expected.item(), abs=1e-12)
