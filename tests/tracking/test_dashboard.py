@@ -213,3 +213,16 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
     assert "attentions" in said
     assert not {"torch", "lightning", "wandb", "altair", "wandb_workspaces"} & set(said.rpartition("LOADED")[2].split())
+
+
+def test_with_a_key_too_one_line_says_what_to_install(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
+    with pytest.raises(InputError, match=r'expected `pip install -e "\.\[dashboard\]"` first'):
+        dashboard(composed("project=demo"))
+    assert not server.projects
+
+
+def test_an_account_without_an_entity_is_told_which_key_to_set(server: Any) -> None:
+    server.default_entity = None
+    with pytest.raises(InputError, match=r"^entity=null: expected a name"):
+        dashboard(composed("project=demo"))

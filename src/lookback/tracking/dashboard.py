@@ -45,11 +45,11 @@ def save_workspace(project: str, entity: str | None, name: str, spec: Spec) -> N
         spec: of the chart, from ``length_curve_spec``.
 
     Raises:
-        InputError: if W&B refuses, with its message.
+        InputError: if W&B refuses, with its message, or if wandb-workspaces is not installed.
     """
     import wandb
-    from wandb_workspaces import workspaces as ws
 
+    ws, *_ = _workspaces()
     try:
         api = wandb.Api()
         entity = entity or api.default_entity
@@ -63,6 +63,8 @@ def save_workspace(project: str, entity: str | None, name: str, spec: Spec) -> N
         with suppress(ValueError):  # no workspace has this name yet
             view._internal_id = ws.Workspace.from_url(f"https://wandb.ai/{entity}/{project}?nw={slug}")._internal_id
         view.save()
+    except InputError:
+        raise
     except (wandb.Error, ValueError) as error:
         raise InputError(f"dashboard: W&B refused: {' '.join(str(error).split())}") from None
     print(f"workspace: {view.url}")
@@ -88,6 +90,19 @@ def print_workspace(project: str, entity: str | None, name: str, spec: Spec) -> 
     print("no W&B key is configured, so nothing is saved; after `wandb login` it will be", file=sys.stderr)
 
 
+def _workspaces() -> tuple[Any, Any, Any]:
+    """The parts of wandb-workspaces, which is an extra."""
+    try:
+        from wandb_workspaces import expr
+        from wandb_workspaces import workspaces as ws
+        from wandb_workspaces.reports import v2 as wr
+    except ModuleNotFoundError:
+        raise InputError(
+            'dashboard: wandb-workspaces is not installed; expected `pip install -e ".[dashboard]"` first'
+        ) from None
+    return ws, wr, expr
+
+
 def workspace(project: str, entity: str, name: str, chart: str) -> Any:
     """The ``wandb_workspaces.workspaces.Workspace`` of a project.
 
@@ -100,14 +115,7 @@ def workspace(project: str, entity: str, name: str, chart: str) -> Any:
     Raises:
         InputError: if wandb-workspaces is not installed.
     """
-    try:
-        from wandb_workspaces import expr
-        from wandb_workspaces import workspaces as ws
-        from wandb_workspaces.reports import v2 as wr
-    except ModuleNotFoundError:
-        raise InputError(
-            'dashboard: wandb-workspaces is not installed; expected `pip install -e ".[dashboard]"` first'
-        ) from None
+    ws, wr, expr = _workspaces()
 
     subtitle = "signatures: test/signature of the runs"
     charts: list[Any] = [
