@@ -308,5 +308,24 @@ def test_a_system_has_a_name_of_its_own(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a b c\n")
     run = Run(finished, "bahdanau", "bahdanau", 1, "finished", None, None, {})
     test_set = EvaluationSet(tmp_path / "text", tmp_path / "text")
-    with pytest.raises(InputError, match=r"systems\.bahdanau: .* has this name too; expected another one"):
+    with pytest.raises(InputError, match=r"systems\.bahdanau: the run .* has this name too; expected another one"):
         compare_outputs({"bahdanau": tmp_path / "text"}, test_set, tmp_path / "out", runs=[run])
+
+
+def test_names_that_are_no_table_are_refused(files: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"systems='good': expected a name and a file for each"):
+        lookback.compare("good", files / "source.txt", files / "reference.txt", tmp_path)  # type: ignore[arg-type]
+
+
+def test_nobody_says_how_often_another_system_was_cut_off(compared: Path) -> None:
+    with (compared / "comparison.csv").open(newline="") as file:
+        assert {row["truncated"] for row in csv.DictReader(file)} == {""}
+
+
+def test_files_that_do_not_belong_together_are_not_called_untrained(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("x\n" * 240)
+    (tmp_path / "another.txt").write_text("y\n" * 240)
+    systems = {name: tmp_path / f"{name}.txt" for name in ("other", "another")}
+    lookback.compare(systems, files / "source.txt", files / "reference.txt", tmp_path / "out")
+    said = " ".join((tmp_path / "out" / "comparison.txt").read_text().split())
+    assert "Every system scores under 1 BLEU: are these the source, the reference and the outputs" in said

@@ -5,6 +5,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.errors import InputError
+from lookback.evaluation import signature_tokenizer
 from lookback.report import compare, comparison_directory
 from lookback.report.outputs import EvaluationSet, compare_outputs
 from lookback.runs import read_runs
@@ -33,7 +34,9 @@ def compare_runs(config: DictConfig) -> None:
     for key in ("source", "reference"):
         if config[key] is None:
             raise InputError(f"{key}=null: expected the file that the systems translated, or its translation")
-    about = EvaluationSet(config.source, config.reference, config.gold, config.alignment_base, config.bleu_tokenize)
+    of_runs = {signature_tokenizer(run.results["signature"]) for run in runs if run.results}
+    tokenize = config.bleu_tokenize or (of_runs.pop() if len(of_runs) == 1 else "13a")
+    about = EvaluationSet(config.source, config.reference, config.gold, config.alignment_base, tokenize)
     compare_outputs(systems, about, out, alignments, runs, config.baseline)
 
 

@@ -84,9 +84,6 @@ class LocalConfigs(SearchPathPlugin):
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         own = Path.cwd() / "conf"
         if own.is_dir() and own.resolve() != config_directory().resolve():
-            for name in (f"{command}.yaml" for command in COMMANDS):
-                if (own / name).is_file():
-                    raise InputError(f"{own / name}: lookback has a file of this name; expected another name there")
             search_path.prepend("own", f"file://{own}")
 
 

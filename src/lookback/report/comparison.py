@@ -176,7 +176,7 @@ def _shown(group: Group, numbered: bool) -> Iterator[Shown]:
         yield _EMPTY_LINE
         yield arm_table(arm_rows(about.arms, group.number)), {}
     if about.baseline and about.contrasts:
-        for differences in difference_tables(about.contrasts, about.baseline):
+        for differences in difference_tables(about.contrasts, about.compared_with):
             yield _EMPTY_LINE
             yield differences, {}
         yield _EMPTY_LINE

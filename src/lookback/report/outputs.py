@@ -14,6 +14,7 @@ from lookback.data.corpora.gold_alignment import BASES, Gold, read_gold
 from lookback.data.corpora.lines import check_file, read_lines
 from lookback.evaluation import LinkCounts, count, count_links, results
 from lookback.evaluation.scores.bleu import TOKENIZERS
+from lookback.report.comparison import compare, comparison_directory, refuse_other_runs
 from lookback.runs import COST, TRAINING_DATA, Aer, Links, Prediction, Run, write_predictions
 from lookback.runs.provenance import versions
 
@@ -102,14 +103,12 @@ def compare_outputs(
     baseline: None: the attention `none`, where a run has it, or else the first system. Raises InputError as
     `output_runs` and `compare` do; nothing has been written then.
     """
-    from lookback.report.comparison import compare, refuse_other_runs
-
     folder = Path(out).parent if Path(out).suffix == ".html" else Path(out)
     if folder == Path(out):
         refuse_other_runs(folder, [*(run.directory for run in runs), *(_directory(folder, name) for name in systems)])
     for run in runs:
         if run.arm in systems:
-            raise InputError(f"systems.{run.arm}: {run.directory} has this name too; expected another one")
+            raise InputError(f"systems.{run.arm}: the run {run.directory} has this name too; expected another one")
     every = [*runs, *output_runs(systems, test_set, folder, alignments)]
     if baseline is None and not any(run.attention == "none" for run in runs):
         baseline = next(iter(systems))
@@ -120,7 +119,7 @@ def compare_systems(
     systems: Mapping[str, Path | str],
     source: Path | str,
     reference: Path | str,
-    out: Path | str = "comparison",
+    out: Path | str | None = None,
     bleu_tokenize: str = "13a",
     baseline: str | None = None,
     gold: Path | str | None = None,
@@ -129,14 +128,17 @@ def compare_systems(
 ) -> list[Path]:
     """Compare what systems wrote for one test set: tables, tests, charts and a page in ``out``; the paths written.
 
-    baseline: the system that the others are compared with; None: the first. An ``out`` that ends in .html is the
-    page's own path. The others are those of `EvaluationSet` and `output_runs`. Raises InputError as these do.
+    baseline: the system that the others are compared with; None: the first. out: None: a new folder in comparisons/;
+    one that ends in .html is the page's own path. The others are those of `EvaluationSet` and `output_runs`. Raises
+    InputError as these do.
     """
     test_set = EvaluationSet(source, reference, gold, alignment_base, bleu_tokenize)
-    return compare_outputs(systems, test_set, out, alignments, baseline=baseline)
+    return compare_outputs(systems, test_set, out or comparison_directory([]), alignments, baseline=baseline)
 
 
 def _check_names(systems: Mapping[str, Any], alignments: Mapping[str, Any], gold: Path | str | None) -> None:
+    if not isinstance(systems, Mapping):
+        raise InputError(f"systems={systems!r}: expected a name and a file for each, such as {{'mine': 'mine.fr'}}")
     if not systems:
         raise InputError("systems={}: expected a name and a file for each, such as systems='{mine: mine.fr}'")
     for name in systems:

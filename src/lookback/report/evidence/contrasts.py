@@ -87,6 +87,11 @@ class Evidence:
     notes: list[str] = field(default_factory=list)
     """What could not be compared, and why"""
 
+    @property
+    def compared_with(self) -> str:
+        """The arms that the others are compared with, by their own names."""
+        return " or ".join(dict.fromkeys(contrast.baseline for contrast in self.contrasts))
+
 
 class CountedRuns:
     """Runs of one test set and signature, and the counts of their sentences.
@@ -261,7 +266,8 @@ def _aligned(counted: Sequence[tuple[Run, Segments]], notes: list[str]) -> list[
         if segments.position_statistics is not None
     ]
     if not all(np.allclose(linked[:, LINKED], found[0][1][:, LINKED]) for _, linked in found):
-        notes.append("the runs were tested with different gold links: where words are lost was not compared")
+        about = "where words are lost was not compared, and AER is not of one gold"
+        notes.append(f"the runs were tested with different gold links: {about}")
         return []
     return [place for place, _ in found]
 

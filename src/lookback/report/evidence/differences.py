@@ -11,7 +11,7 @@ from lookback.runs import Run
 from lookback.runs.arm import with_settings
 from lookback.runs.run import natural
 
-_NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger.", "data.cache", "batch.evaluation_size", "callbacks.budgets.")
+_NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger", "data.cache", "batch.evaluation_size", "callbacks.budgets.")
 """Keys that may differ: the seed is a column of its own, the others change no number."""
 
 _BROUGHT_BY_ATTENTION = ("attention.", "decoder.query", "learning_rate")

@@ -64,6 +64,11 @@ def answer(evidence: Evidence) -> Answer:
         about = _seeds(compared), _budgets(compared), _convergence(compared)
     if all(max(_known(whole["score"]), _known(whole["other"])) < UNTRAINED for whole in map(_whole, compared)):
         claim = f"Not trained long enough to be compared: every arm scores under {UNTRAINED:.0f} BLEU"
+        if not any(contrast.is_of_trainings for contrast in compared):
+            claim = (
+                f"Every system scores under {UNTRAINED:.0f} BLEU: are these the source, the reference and the outputs"
+            )
+            claim += ", line by line"
         return Answer(claim, "", "", "", *about)
     found = _Findings(compared, _Rivals(evidence.rivals))
     said = _of_better(found) if found.better else _of_alike(found) if found.alike else _of_worse(found)
@@ -179,7 +184,8 @@ def _following(winners: Sequence[Contrast], compared: Sequence[Contrast], rivals
     others = [contrast for contrast in compared if contrast not in winners]
     if len(winners) > 1 or not all(rivals.beats(winners[0].arm, other.arm) for other in others):
         return None
-    return max(others, key=_gain, default=None)
+    following = max(others, key=_gain, default=None)
+    return following if following is not None and _gain(following) > 0 else None  # else the baseline itself is the next
 
 
 def _winning(

@@ -53,6 +53,8 @@ def rows(runs: Sequence[Run], group: int, out: Path) -> list[Row]:
                 "bleu": run.bleu,
                 **_by_length(run, buckets),
                 **{key: results.get(key) for key in _SCORES},
+                # nobody knows where another system's search ended
+                "truncated": results.get("truncated") if run.is_training else None,
                 **_alignment(run),
                 **_convergence(run),
                 **{key: results.get("cost", {}).get(key) for key in COST},
