@@ -1,5 +1,6 @@
 """Run directories made up for the tests: what a training would leave, with BLEU that falls with length as asked."""
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 from lookback.common.files import atomic_write, write_json
-from lookback.evaluation import BOUNDS, count, results, sentence_statistics
+from lookback.evaluation import BOUNDS, bleu, count, results, sentence_statistics, signature
 from lookback.runs import TRAINING_DATA, Prediction, write_predictions
 
 VOCABULARY = [f"w{index}" for index in range(200)]
@@ -107,6 +108,16 @@ def fabricate(
         )
         write_json(directory / "test" / "results.json", record)
     return directory
+
+
+def score_again(directory: Path, predictions: Sequence[Prediction], tokenize: str = "none") -> None:
+    """Other predictions for a run, with their counts and their BLEU; its other numbers stay."""
+    counts, path = count(predictions, tokenize), directory / "test" / "results.json"
+    write_predictions(directory / "test" / "predictions.jsonl", predictions)
+    counts.save(directory / "test" / "segments.npz")
+    score = float(bleu(counts.bleu_statistics.sum(axis=0), effective_order=False))
+    signed = {"bleu": score, "signature": signature(tokenize)}
+    write_json(path, {**json.loads(path.read_text(encoding="utf-8")), **signed})
 
 
 def fabricate_budgets(

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import expect
 
-from lookback.evaluation import count
 from lookback.report import write_report
 from lookback.report.page import alignments as module
 from lookback.report.page.alignments import ZERO, _fitting, _sample, alignments, percents
 from lookback.report.page.payload import packed
-from lookback.runs import Prediction, read_runs, write_predictions
+from lookback.runs import Prediction, read_runs
 from lookback.runs.alignments import read_alignments
+from support.made_runs import score_again
 
 EVIL = "</script><img/src=x/onerror=alert(1)>"
 
@@ -356,9 +356,7 @@ def test_moments_are_compared_at_the_same_share_of_training_and_words_stay_text(
     words = " ".join(source), " ".join(target)
     for run, moments in zip(runs, (5, 2), strict=True):
         rewritten(run, words, soft(chance, moments, 3, 4))
-        predictions = [Prediction(0, *words, EVIL, -0.5, 3, False)]
-        write_predictions(run / "test" / "predictions.jsonl", predictions)
-        count(predictions, "none").save(run / "test" / "segments.npz")
+        score_again(run, [Prediction(0, *words, EVIL, -0.5, 3, False)])
     page = open_page(write_report(read_runs(runs), tmp_path / "report.html"))
     page.locator("#alignments-section-1").scroll_into_view_if_needed()
     page.wait_for_selector("[data-target] button")

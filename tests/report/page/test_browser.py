@@ -158,9 +158,9 @@ def test_the_table_is_sorted_by_a_click_on_a_heading(report, open_page):
     assert heading.get_attribute("aria-sort") == "ascending"
     assert [float(cell) for cell in cells if cell] == sorted(filled)
     assert cells[len(filled) :] == [""] * 9
-    other, _ = column(page, "attention")
+    other, _ = column(page, "arm")
     other.get_by_role("button").click()
-    other, names = column(page, "attention")
+    other, names = column(page, "arm")
     assert names == sorted(names)
     assert other.get_attribute("aria-sort") == "ascending"
     assert page.locator("[aria-sort]").count() == 1
@@ -243,8 +243,8 @@ def test_text_from_outside_stays_text(make_run, open_page, tmp_path):
         path = directory / "test" / "results.json"
         results = json.loads(path.read_text())
         results |= {"data": EVIL, "git": EVIL, "versions": {EVIL: EVIL}, "data_fingerprint": EVIL}
-        if results["attention"] == "bahdanau":
-            results["attention"] = EVIL
+        if results["arm"] == "bahdanau":
+            results["arm"] = EVIL
         path.write_text(json.dumps(results))
     report = write_report(read_runs(directories), tmp_path / "report.html")
     page = open_page(report)  # which fails the test on a dialog, and on whatever the console has to say

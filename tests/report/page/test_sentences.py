@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from lookback.common.errors import InputError
-from lookback.evaluation import bleu, count
+from lookback.evaluation import bleu
 from lookback.report import write_report
 from lookback.report.page import sentences as module
 from lookback.report.page.payload import packed
 from lookback.report.page.sentences import _fitting, sentences
-from lookback.runs import Prediction, Segments, read_predictions, read_runs, write_predictions
+from lookback.runs import Prediction, Segments, read_predictions, read_runs
+from support.made_runs import score_again
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 
@@ -23,8 +24,7 @@ def rewritten(run, pairs, truncated=()):
         Prediction(row, *texts, -0.5, max(1, len(texts[0].split())), row in truncated)
         for row, texts in enumerate(pairs)
     ]
-    write_predictions(run / "test" / "predictions.jsonl", predictions)
-    count(predictions, "none").save(run / "test" / "segments.npz")
+    score_again(run, predictions)
     return run
 
 
@@ -173,6 +173,7 @@ def test_differences_are_marked_and_text_of_a_corpus_stays_text(two, tmp_path, o
         (EVIL, f"{EVIL} <b>x</b>", f"{EVIL} <b>y</b>", ""),
         ("我喜欢猫", "我喜欢黑猫", "我喜欢猫吗", "我喜欢黑猫"),
         ("مرحبا بكم", "مرحبا", "مرحبا", "<!-- <script>"),
+        ("count !", count_to := "un deux trois quatre cinq six sept huit neuf dix onze douze treize", count_to, "un"),
     ]
     rewritten(two[0], [(source, reference, one) for source, reference, one, _ in pairs], truncated={2})
     rewritten(two[1], [(source, reference, other) for source, reference, _, other in pairs])
