@@ -276,6 +276,9 @@ def test_a_comparison_of_other_systems_is_left_as_it_is(files: Path, tmp_path: P
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(InputError, match=r"holds a comparison of other runs \(systems/two"):
         lookback.compare({"one": files / "better.txt"}, *texts, tmp_path)
+    changed = {"one": files / "better.txt", "two": files / "bad.txt"}
+    with pytest.raises(InputError, match="baseline=tow: no arm has this name; did you mean two"):
+        lookback.compare(changed, *texts, tmp_path, baseline="tow")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 

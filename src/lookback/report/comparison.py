@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -103,11 +103,7 @@ def _checked_groups(runs: Sequence[Run], out: Path, baseline: str | None = None)
     if not runs:
         raise InputError("runs=[]: expected at least one run directory")
     groups = grouped(runs, out, baseline)
-    if baseline is not None:
-        known = {name for group in groups for run in group.runs for name in (run.arm, run.recipe)}
-        if baseline not in known | {run.attention for run in runs}:
-            hint = nearest(baseline, sorted(known)) or f"; expected one of {', '.join(sorted(known))}"
-            raise InputError(f"baseline={baseline}: no arm has this name{hint}")
+    check_baseline(baseline, [run for group in groups for run in group.runs])
     return groups
 
 
@@ -185,6 +181,15 @@ def _shown(group: Group, numbered: bool) -> Iterator[Shown]:
         yield tuned_in_words(group.tuned), _PLAIN
     for note in group.notes:
         yield f"note: {note}", _NOTE
+
+
+def check_baseline(baseline: str | None, runs: Sequence[Run], systems: Iterable[str] = ()) -> None:
+    """Raise `InputError` for a `baseline` that is no arm, recipe or attention of `runs`, and none of `systems`."""
+    named = {name for run in runs for name in (run.arm, run.recipe)} | set(systems)
+    if baseline is None or baseline in named | {run.attention for run in runs}:
+        return
+    hint = nearest(baseline, sorted(named)) or f"; expected one of {', '.join(sorted(named))}"
+    raise InputError(f"baseline={baseline}: no arm has this name{hint}")
 
 
 def refuse_other_runs(out: Path, directories: Sequence[Path]) -> None:
