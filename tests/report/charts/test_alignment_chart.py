@@ -2,7 +2,10 @@
 
 import json
 import re
+import subprocess
+import sys
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,3 +92,37 @@ def test_weights_of_other_words_are_refused() -> None:
 def test_a_word_that_means_something_to_vega_is_a_word(word: str) -> None:
     picture = vl_convert.vegalite_to_svg(alignment_chart([word, END], ["x", END], WEIGHTS[:2, :2], "epoch 1").to_json())
     assert word in [unescape(text) for text in re.findall(r"<text [^>]*>([^<]*)</text>", picture)]
+
+
+_DRAWN = """
+import sys, unicodedata
+import numpy as np
+import vl_convert
+from lookback.report.charts.alignment_chart import alignment_chart, alignment_png
+
+chosen = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs")]
+chosen += [chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF)]
+chosen += [chr(code) for code in (*range(0xFDD0, 0xFDF0), 0xE000, 0xF8FF, 0xF0000, 0x10FFFD)]
+words = ["a" + "".join(chosen[start : start + 60]) + "b" for start in range(0, len(chosen), 60)]
+for start in range(0, len(words), 24):
+    some = words[start : start + 24]
+    chart = alignment_chart(some, some[::-1], np.eye(len(some)), "".join(some))
+    assert alignment_png(chart).startswith(b"\\x89PNG")
+    assert "<svg" in vl_convert.vegalite_to_svg(chart.to_json())
+print(len(chosen))
+"""
+
+
+def test_no_control_character_surrogate_or_code_point_without_a_character_ends_the_process() -> None:
+    # in a process of its own, because an abort inside the renderer cannot be caught
+    done = subprocess.run([sys.executable, "-c", _DRAWN], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert int(done.stdout) > 2300
+
+
+def test_altair_itself_saves_a_chart_of_such_words(tmp_path: Path) -> None:
+    # a user's `plot().save(…)` does not go through this package's own renderer
+    chart = alignment_chart(["\x07", "\x1b", END], ["\ufffe", END], np.full((2, 3), 0.3), "\x00")
+    chart.save(tmp_path / "alignment.svg")
+    svg = (tmp_path / "alignment.svg").read_text(encoding="utf-8")
+    assert {"␇", "␛", "\ufffd", "␀"} <= set(svg)

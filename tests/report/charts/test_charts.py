@@ -1,6 +1,7 @@
 """What all charts have in common: they take arms that are known already, and draw nothing of runs without scores."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -57,6 +58,16 @@ def test_arms_that_are_known_are_not_computed_again(runs, counted, monkeypatch):
     known = arms(runs)
     monkeypatch.setattr(charts, "arms", lambda _: pytest.fail("the arms were computed again"))
     assert drawn(counted, known) == expected
+
+
+def test_no_chart_draws_a_control_character_of_an_arms_name(runs):
+    named = [replace(run, arm=f"{run.arm}\x07\x1b\ufffe\ud800") for run in runs]
+    charts_of = drawn(CountedRuns(named), named)
+    found = json.dumps([chart for chart in charts_of if "layer" in chart], ensure_ascii=False)
+    terminal = [arm.name for arm in charts_of[-1]["_arms"]]
+    assert "dot␇␛\ufffd\ufffd" in found
+    assert "dot␇␛\ufffd\ufffd" in terminal
+    assert not [hidden for hidden in ("\\u0007", "\\u001b", "\ufffe", "\ud800") if hidden in found]
 
 
 def test_a_run_without_scores_is_in_no_chart_of_scores(runs, counted, make_run):

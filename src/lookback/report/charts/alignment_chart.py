@@ -1,6 +1,5 @@
 """Where a model looks: one sentence's soft alignment as a heat map, in one Vega-Lite specification."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -9,7 +8,7 @@ import numpy as np
 import vl_convert
 from numpy.typing import NDArray
 
-from lookback.report.charts.charts import FAINT, FONT, INK, SOFT
+from lookback.report.charts.charts import FAINT, FONT, INK, SOFT, LayerChart, lookup
 
 END = "end"
 """How the end token is shown, the last one of both sides"""
@@ -27,7 +26,7 @@ def alignment_chart(
     title: str,
     sure: Iterable[tuple[int, int]] = (),
     possible: Iterable[tuple[int, int]] = (),
-) -> alt.LayerChart:
+) -> LayerChart:
     """Draw what each target word looked at: rows are target words, columns source words, darker is more.
 
     A soft alignment is not an explanation.
@@ -73,7 +72,7 @@ def alignment_chart(
         if places := [{"row": row, "column": column} for column, row in links]:
             outline = alt.Chart(alt.Data(values=places))
             layers.append(outline.mark_rect(fillOpacity=0, stroke=GOLD, strokeWidth=2, strokeDash=dash).encode(x, y))
-    chart = alt.LayerChart(layer=layers).properties(
+    chart = LayerChart(layer=layers).properties(
         width=alt.Step(side),
         height=alt.Step(side),
         title=alt.TitleParams(title, anchor="start", frame="group", fontSize=13, color=INK, offset=10),
@@ -94,11 +93,8 @@ def alignment_png(chart: alt.LayerChart) -> bytes:
 
 def _axis(words: Sequence[str], size: int, side: Literal["top", "left"], angle: int) -> alt.Axis:
     """The words as labels. Cells are placed by number, since a word may repeat; the axis looks up the number's word."""
-    # Vega would take the text "if" for its function of that name; no other text is mistaken
-    texts = json.dumps(list(words), ensure_ascii=False).replace('"if"', '"i"+"f"')
-    lookup = f"({texts})[datum.value]"
     return alt.Axis(
-        labelExpr=lookup,
+        labelExpr=lookup(list(words), "datum.value"),
         labelAngle=angle,
         labelFontSize=size,
         labelLimit=160,

@@ -10,6 +10,7 @@ import altair as alt
 import vl_convert
 
 from lookback.common.files import atomic_write
+from lookback.common.visible_text import visible
 from lookback.report.charts.buckets import TITLES
 from lookback.report.evidence.differences import arms
 from lookback.runs import Run
@@ -29,6 +30,34 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right")
 FONT = "Roboto, Helvetica Neue, Helvetica, Arial, sans-serif"
 INK, SOFT, FAINT = "#1f2328", "#59636e", "#e4e7eb"
+
+
+class LayerChart(alt.LayerChart):
+    """Altair's layered chart with `visible` text in its specification, whoever renders it.
+
+    Words of a corpus and names of arms may hold any character, and some end the process inside vl-convert.
+    """
+
+    def to_dict(self, *args: Any, **kwargs: Any) -> Any:  # altair's signature
+        return _visible(super().to_dict(*args, **kwargs))
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {key: _visible(inside) for key, inside in value.items()}
+    return [_visible(inside) for inside in value] if isinstance(value, list | tuple) else value
+
+
+def lookup(texts: Any, index: str) -> str:
+    """A Vega expression for the text that stands at `index` in a list or table of texts.
+
+    The texts are made visible here, because inside the expression a control character is an escape sequence.
+    """
+    # Vega would take the text "if" for its function of that name; no other text is mistaken
+    written = json.dumps(_visible(texts), ensure_ascii=False).replace('"if"', '"i"+"f"')
+    return f"({written})[{index}]"
 
 
 def scored_arms(runs: Runs) -> Arms:
@@ -73,8 +102,9 @@ def length_axis(points: Sequence[Mapping[str, Any]], title: str = TITLES["width"
 def bucket_axis(labels: Mapping[float, tuple[str, str]]) -> alt.Axis:
     """Ticks at these places; below each one the bucket's label, and a second line."""
     texts = {str(x): [bucket.replace("-", "–"), below] for x, (bucket, below) in labels.items()}
-    lookup = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
-    return alt.Axis(values=sorted(labels), labelExpr=lookup, grid=False, labelLineHeight=15, labelFlush=False)
+    return alt.Axis(
+        values=sorted(labels), labelExpr=lookup(texts, "datum.value"), grid=False, labelLineHeight=15, labelFlush=False
+    )
 
 
 def axis_end(points: Iterable[Mapping[str, Any]]) -> float:
@@ -155,13 +185,13 @@ def layer_chart(
     description: str,
     height: int = 320,
     data: alt.typing.Optional[alt.Data] = alt.Undefined,
-) -> alt.LayerChart:
+) -> LayerChart:
     """The layers as one chart in the common `STYLE`, 720 pixels wide.
 
     `data` is for the layers that have none of their own.
     """
     # one call: altair would copy the chart for each property that is set later
-    return alt.LayerChart(
+    return LayerChart(
         data=data, layer=layers, title=title, description=description, width=720, height=height, config=STYLE
     )
 

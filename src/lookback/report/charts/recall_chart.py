@@ -7,7 +7,16 @@ import altair as alt
 
 from lookback.evaluation import ENOUGH, FIFTH_NAMES, label
 from lookback.report.charts.chart_words import hollow_note, seeds_and_lines
-from lookback.report.charts.charts import Point, Runs, color_and_shape, data_chart, layer_chart, runs_of, scored_arms
+from lookback.report.charts.charts import (
+    Point,
+    Runs,
+    color_and_shape,
+    data_chart,
+    layer_chart,
+    lookup,
+    runs_of,
+    scored_arms,
+)
 from lookback.report.charts.marks import ArmMarks, in_lines
 from lookback.report.charts.points import pieces
 from lookback.report.evidence.contrasts import ArmRecall
@@ -93,10 +102,9 @@ def _run_points(found: Mapping[str, ArmRecall], bucket: str) -> list[Point]:
 def _marks(color: alt.Color, shape: alt.Shape) -> ArmMarks:
     """Recall from 0 to 1 over the five parts of the source."""
     ends, shares = alt.Scale(domain=[0.75, len(FIFTH_NAMES) + 0.25], nice=False), alt.Scale(domain=[0, 1])
-    texts = str([name.split() for name in FIFTH_NAMES])
     axis = alt.Axis(
         values=list(range(1, len(FIFTH_NAMES) + 1)),
-        labelExpr=f"({texts})[datum.value - 1]",
+        labelExpr=lookup([name.split() for name in FIFTH_NAMES], "datum.value - 1"),
         grid=False,
         labelLineHeight=15,
         labelFlush=False,

@@ -12,6 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
 from rich.text import Text
 
+from lookback.common.visible_text import visible
 from lookback.evaluation import ENOUGH, label
 from lookback.report.charts.charts import BASELINE, Runs, colors, runs_of, scored_arms, training_limits
 from lookback.report.charts.terminal_canvas import QUIET, Canvas
@@ -174,7 +175,10 @@ def _arm(name: str, runs: Sequence[Run], color: str, shown: slice) -> _Arm:
     known = [[score for score in scores if score is not None] for scores in zip(*curves, strict=True)]
     style = Style() if color == BASELINE else Style(color=color)  # the baseline's dark grey is hard to see on black
     return _Arm(
-        name, fmean(run.bleu or 0 for run in runs), style, [fmean(scores) if scores else None for scores in known]
+        visible(name),
+        fmean(run.bleu or 0 for run in runs),
+        style,
+        [fmean(scores) if scores else None for scores in known],
     )
 
 
