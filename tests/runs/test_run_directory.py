@@ -18,7 +18,7 @@ def status(path: Path) -> dict[str, str | None]:
 
 
 def test_status_runs_then_finishes(tmp_path: Path) -> None:
-    with recording(tmp_path / "status.json", one_line):
+    with recording(tmp_path / "status.json", one_line, tmp_path / "last.ckpt"):
         assert status(tmp_path)["status"] == "running"
         assert status(tmp_path)["ended"] is None
     record = status(tmp_path)
@@ -36,7 +36,7 @@ def test_status_runs_then_finishes(tmp_path: Path) -> None:
     ],
 )
 def test_status_of_what_went_wrong(tmp_path: Path, error: BaseException, expected: str, reason: str | None) -> None:
-    with pytest.raises(type(error)), recording(tmp_path / "status.json", one_line):
+    with pytest.raises(type(error)), recording(tmp_path / "status.json", one_line, tmp_path / "last.ckpt"):
         raise error
     assert read_status(tmp_path / "status.json") == (expected, reason)
 

@@ -1,25 +1,58 @@
-"""Atomic writes: a file is written under a temporary name in its folder, then renamed."""
+"""Atomic writes: a file is written under a temporary name in its folder, put on the disk, and then renamed."""
 
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+
+_TEMPORARY = ".tmp"
+"""The end of a temporary file's name."""
 
 
 @contextmanager
 def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
-    """Open ``path`` for writing bytes. A reader sees the old file or the new one; an exception leaves the old one."""
+    """Opens ``path`` for writing bytes. A reader sees the old file or the new one, after a power cut too.
+
+    The bytes are on the disk before the file gets its name. An exception leaves the old file and nothing else.
+
+    Raises:
+        OSError: if the file cannot be written, as on a full disk. It names ``path``.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        if error.filename in (None, str(temporary)):  # a full disk is an error without a name
+            error.filename, error.filename2 = str(path), None
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there, or the folder cannot be changed, which the error above says
+            temporary.unlink()
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Removes what killed processes left half written below ``folder``. No process may be writing there now."""
+    for path in folder.rglob(f".*.*{_TEMPORARY}"):
+        path.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Puts the names of a folder's files on the disk."""
+    with suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def write_json(path: Path | str, value: Any) -> None:

@@ -1,22 +1,12 @@
 """`checkpoints/*.ckpt`: what Lightning writes, tensors and plain containers only. The one file that needs torch."""
 
+import zlib
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from lookback.common.errors import InputError
-
-_OF_ANOTHER_FILE = (
-    RuntimeError,
-    EOFError,
-    OSError,
-    UnpicklingError,
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-)
-"""What reading a file of something else ends in"""
 
 
 def read_checkpoint(path: Path | str) -> dict[str, Any]:
@@ -42,3 +32,12 @@ def read_checkpoint(path: Path | str) -> dict[str, Any]:
         if not isinstance(found, dict) or not isinstance(found.get(key), dict) or not found[key]:
             raise InputError(f"{path}: no {key} in it; expected a checkpoint that a training of lookback wrote")
     return found
+
+
+def is_torn(path: Path | str) -> bool:
+    """Whether a checkpoint was cut off or damaged: it is empty, ends too early, or its checksums are wrong."""
+    try:
+        with ZipFile(path) as archive:  # torch's format; its table of contents is at the end of the file
+            return archive.testzip() is not None
+    except (BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error):
+        return True

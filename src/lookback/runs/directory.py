@@ -5,11 +5,12 @@ status.json          how the run ended            tokenizer/{source,target}.json
 metrics.csv          a row a logged step          test/   predictions, segments, alignments, budgets, results.json
 """
 
+import sys
 from pathlib import Path
 from typing import Any
 
 from lookback.common.errors import InputError
-from lookback.runs.checkpoint import read_checkpoint
+from lookback.runs.checkpoint import is_torn, read_checkpoint
 
 
 class RunDirectory:
@@ -37,5 +38,15 @@ class RunDirectory:
         raise InputError(f"run={path}: no checkpoints/best.ckpt there, so it is no trained run{hint}")
 
     def checkpoint(self) -> dict[str, Any]:
-        """The best checkpoint, or the last where none was best, on the CPU."""
-        return read_checkpoint(self.best if self.best.is_file() else self.last)
+        """The best checkpoint, on the CPU; the last, and a note that says so, where the best is missing or torn."""
+        if self.best.is_file():
+            try:
+                return read_checkpoint(self.best)
+            except InputError:
+                if not is_torn(self.best) or not self.last.is_file():
+                    raise
+        found = read_checkpoint(self.last)
+        why = "torn" if self.best.is_file() else "missing"
+        # not on standard output, where translations may go
+        print(f"note: {self.best}: {why}; {self.last.name} takes its place", file=sys.stderr, flush=True)
+        return found

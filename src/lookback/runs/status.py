@@ -2,33 +2,47 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lookback.common.errors import InputError
-from lookback.common.files import write_json
+from lookback.common.files import atomic_write, write_json
 
 STATUSES = ("running", "finished", "failed", "interrupted")
 
 
 @contextmanager
-def recording(path: Path, in_words: Callable[[BaseException], str]) -> Iterator[None]:
-    """Keep the file up to date: running, then finished, failed (with the reason, ``in_words``) or interrupted."""
+def recording(path: Path, in_words: Callable[[BaseException], str], last: Path) -> Iterator[None]:
+    """Keeps the file up to date: running, then finished, failed (with the reason, ``in_words``) or interrupted.
+
+    A finished run that is started again stays finished if an error ends that before anything was trained.
+
+    Args:
+        path: the file.
+        in_words: the reason that an error gives.
+        last: the last checkpoint, which changes when something is trained.
+    """
+    before = path.read_bytes() if path.is_file() and _status(path) == "finished" else None
+    trained = _modified(last)
     started = _now()
     write_json(path, {"status": "running", "reason": None, "started": started, "ended": None})
     status, reason = "failed", None
     try:
         yield
-        status = "finished"
-    except KeyboardInterrupt:
-        status = "interrupted"
-        raise
     except BaseException as error:
-        reason = in_words(error)
+        if isinstance(error, KeyboardInterrupt):
+            status = "interrupted"
+        else:
+            reason = in_words(error)
+        with suppress(OSError):  # on a full disk the error that counts is the first one
+            if before is not None and _modified(last) == trained:
+                with atomic_write(path) as file:
+                    file.write(before)
+            else:
+                write_json(path, {"status": status, "reason": reason, "started": started, "ended": _now()})
         raise
-    finally:
-        write_json(path, {"status": status, "reason": reason, "started": started, "ended": _now()})
+    write_json(path, {"status": "finished", "reason": None, "started": started, "ended": _now()})
 
 
 def read_status(path: Path) -> tuple[str, str | None]:
@@ -42,6 +56,17 @@ def read_status(path: Path) -> tuple[str, str | None]:
     if not isinstance(record, dict) or record.get("status") not in STATUSES:
         raise InputError(f"{path}: expected a JSON object whose status is one of {', '.join(STATUSES)}")
     return record["status"], record.get("reason")
+
+
+def _status(path: Path) -> str | None:
+    try:
+        return read_status(path)[0]
+    except InputError:
+        return None
+
+
+def _modified(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.is_file() else None
 
 
 def _now() -> str:

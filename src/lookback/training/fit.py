@@ -10,12 +10,13 @@ from omegaconf import DictConfig
 
 from lookback.common.configs import build, one_line
 from lookback.common.errors import InputError
+from lookback.common.files import remove_temporaries
 from lookback.data import TranslationData
 from lookback.evaluation import convergence
 from lookback.runs import Results
 from lookback.runs.arm import arm_name
-from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
+from lookback.runs.lock import locked
 from lookback.runs.status import recording
 from lookback.tracking.weights_and_biases import finish, log_test
 from lookback.training.announcement import announce, warn_of_short_limits
@@ -25,9 +26,10 @@ from lookback.training.callbacks.checkpoints import LastValidation
 from lookback.training.callbacks.cost import Cost, rates_line
 from lookback.training.callbacks.precision import MatmulPrecision, check_precision
 from lookback.training.callbacks.progress import in_terminal, training_progress
+from lookback.training.checkpoint_io import AtomicCheckpointIO
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.quiet import quiet
-from lookback.training.resume import check_same_settings, check_same_text
+from lookback.training.resume import Resumed, check_same_settings, check_same_text, resumed_from
 from lookback.training.test import print_results, test
 from lookback.training.trainer_settings import stream_settings, validation_settings
 from lookback.training.training_data import training_data
@@ -50,20 +52,27 @@ def train(config: DictConfig, directory: Path | str) -> Results:
         InputError: if a setting or the text is wrong, or if the directory holds a run that cannot be resumed so.
     """
     run = RunDirectory(directory)
+    with locked(run.path):
+        remove_temporaries(run.path)
+        return _train(config, run)
+
+
+def _train(config: DictConfig, run: RunDirectory) -> Results:
     if config.names.arm is None:
         config.names.arm = arm_name(run.path, config.names.attention)
     data = None
-    if run.last.is_file():  # before anything in the directory changes: a refusal leaves the run as it is
-        check_same_settings(read_checkpoint(run.last)["config"], plain_config(config), run)
+    resumed = resumed_from(run)
+    if resumed is not None:  # before anything in the directory changes: a refusal leaves the run as it is
+        check_same_settings(resumed.config, plain_config(config), run)
         data = _prepare_data(config)
         check_same_text(data, run)
-    with recording(run.status, one_line):
+    with recording(run.status, one_line, run.last):
         exit_code = 1
         try:
             if data is None:
                 data = _prepare_data(config)
                 data.save_tokenizers(run.tokenizers)
-            record = _train_and_test(config, run, data)
+            record = _train_and_test(config, run, data, resumed)
             exit_code = 0
             return record
         finally:
@@ -96,8 +105,7 @@ def _check_settings(config: DictConfig) -> None:
         raise InputError(f"trainer.devices={config.trainer.devices}: expected 1; a training runs on one device so far")
 
 
-def _train_and_test(config: DictConfig, run: RunDirectory, data: TranslationData) -> Results:
-    resumed = run.last.is_file()
+def _train_and_test(config: DictConfig, run: RunDirectory, data: TranslationData, resumed: Resumed | None) -> Results:
     lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
     announce(config, data, module, run.path)
@@ -110,6 +118,7 @@ def _train_and_test(config: DictConfig, run: RunDirectory, data: TranslationData
         **(stream_settings(config) if data.streams else validation_settings(config, data)),
         default_root_dir=str(run.path),
         logger=loggers,
+        plugins=[AtomicCheckpointIO()],
         enable_progress_bar=in_terminal(),
         callbacks=[
             LastValidation(),  # first, because what is logged depends on whether this batch is the last
@@ -122,12 +131,11 @@ def _train_and_test(config: DictConfig, run: RunDirectory, data: TranslationData
     )
     for logger in loggers:
         logger.log_hyperparams(module.config)
-    if resumed:
-        checkpoint = read_checkpoint(run.last)
-        metrics.resume(checkpoint["global_step"])
-        print(f"going on from {run.last} (update {checkpoint['global_step']:,})", flush=True)
+    if resumed is not None:
+        metrics.resume(resumed.update)
+        print(f"going on from {resumed.path} (update {resumed.update:,})", flush=True)
     try:
-        trainer.fit(module, datamodule=data, ckpt_path=run.last if resumed else None, weights_only=True)
+        trainer.fit(module, datamodule=data, ckpt_path=resumed.path if resumed else None, weights_only=True)
     except SystemExit:
         # Lightning ends a training like this after Ctrl+C
         if trainer.interrupted:

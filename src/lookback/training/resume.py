@@ -1,10 +1,12 @@
 """Whether a training may be resumed: its settings and its text must be those that it began with."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from lookback.common.configs import with_present_targets
 from lookback.common.errors import InputError
 from lookback.data import Tokenizer, TranslationData
+from lookback.runs.checkpoint import is_torn, read_checkpoint
 from lookback.runs.directory import RunDirectory
 
 _FIXED = (
@@ -23,6 +25,36 @@ _FIXED = (
 """Settings, and groups of settings, that a resumed training cannot change."""
 _FREE = {"batch.evaluation_size"}
 """Settings inside those groups that may change, because no number depends on them."""
+
+
+class Resumed(NamedTuple):
+    """Where a training goes on."""
+
+    path: Path
+    """The checkpoint."""
+    update: int
+    epoch: int
+    config: dict[str, Any]
+
+
+def resumed_from(run: RunDirectory) -> Resumed | None:
+    """The last checkpoint, or the best where the last is missing or torn; None where the training starts anew.
+
+    What cannot be read is said. Both checkpoints are whole states of the training, so each gives the same numbers.
+
+    Raises:
+        InputError: if a checkpoint is whole and yet cannot be read, as one of another program.
+    """
+    found = [path for path in (run.last, run.best) if path.is_file()]
+    for path in found:
+        if is_torn(path):
+            print(f"note: {path}: torn, so nothing can be read from it", flush=True)
+            continue
+        checkpoint = read_checkpoint(path)
+        return Resumed(path, checkpoint["global_step"], checkpoint["epoch"], checkpoint["config"])
+    if found:
+        print(f"note: {run.path}: no checkpoint can be read; the training starts anew", flush=True)
+    return None
 
 
 def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) -> None:

@@ -1,13 +1,16 @@
 """A validation at the end of a training, and the checkpoint from which a training is resumed."""
 
+import os
 import time
 from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.pytorch.callbacks import Callback, Checkpoint
+from lightning.pytorch.callbacks import Callback, Checkpoint, EarlyStopping, ModelCheckpoint
+from lightning.pytorch.callbacks.early_stopping import EarlyStoppingReason
 
 from lookback.data import Batch
+from lookback.runs.checkpoint import is_torn
 
 
 class LastValidation(Callback):
@@ -54,6 +57,20 @@ class LastCheckpoint(Checkpoint):
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._written = time.monotonic()
+        if trainer.ckpt_path is not None and Path(trainer.ckpt_path).resolve() == self.path.resolve():
+            self._updates = trainer.global_step
+        # a checkpoint holds that early stopping has ended the training; Lightning's trainer forgets it
+        stopping = [callback for callback in trainer.callbacks if isinstance(callback, EarlyStopping)]  # type: ignore[attr-defined]
+        if any(callback.stopping_reason != EarlyStoppingReason.NOT_STOPPED for callback in stopping):
+            trainer.should_stop = True
+
+    def on_load_checkpoint(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        for callback in trainer.checkpoint_callbacks:
+            if isinstance(callback, ModelCheckpoint) and callback.state_key in checkpoint["callbacks"]:
+                state = checkpoint["callbacks"][callback.state_key]
+                checkpoint["callbacks"][callback.state_key] = moved_state(state, callback)
 
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
@@ -86,6 +103,38 @@ class LastCheckpoint(Checkpoint):
         self._written = time.monotonic()
         self._updates = trainer.global_step
         self._due = False
+
+
+def moved_state(state: dict[str, Any], callback: ModelCheckpoint) -> dict[str, Any]:
+    """The state of a ``ModelCheckpoint`` after its run directory was moved or copied.
+
+    Lightning would drop the best score if the folder has another name, and a worse checkpoint would take the best
+    one's place. A checkpoint that is missing or torn there is said and dropped: the next validation takes its place.
+
+    Args:
+        state: from a checkpoint of the run.
+        callback: which is to have that state. It knows where the folder is now.
+    """
+
+    def moved(path: str) -> str:
+        return os.path.join(callback.dirpath or "", os.path.relpath(path, state["dirpath"])) if path else ""
+
+    scores = {moved(path): score for path, score in state["best_k_models"].items()}
+    for path in [path for path in scores if not os.path.isfile(path) or is_torn(path)]:
+        why = "torn" if os.path.isfile(path) else "missing"
+        print(f"note: {path}: {why}; the best validation from here on takes its place", flush=True)
+        del scores[path]
+    best = (min if callback.mode == "min" else max)(scores, key=lambda path: float(scores[path]), default="")
+    worst = moved(state["kth_best_model_path"])
+    return {
+        **state,
+        "dirpath": callback.dirpath,
+        "best_k_models": scores,
+        "best_model_path": best,
+        "best_model_score": scores.get(best),
+        "kth_best_model_path": worst if worst in scores else "",
+        "last_model_path": moved(state["last_model_path"]),
+    }
 
 
 def validation_follows(trainer: lightning.Trainer) -> bool:

@@ -1,0 +1,53 @@
+"""The lock of a run directory: two processes never train in one."""
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lookback.common.errors import InputError
+from lookback.common.files import write_json
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Holds a directory for this process. The operating system frees the lock of a process that dies.
+
+    ``.lock`` is locked, and ``.lock.json`` beside it says who holds it: a host, a process, and since when. A killed
+    process leaves that file; the next holder then says whose place it takes.
+
+    Raises:
+        InputError: if another process holds it; the message says who, and how to take it over.
+    """
+    from filelock import FileLock, Timeout
+
+    directory.mkdir(parents=True, exist_ok=True)
+    holder = directory / ".lock.json"
+    lock = FileLock(directory / ".lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise InputError(
+            f"{directory}: {_said(holder)} trains there; expected another directory, or the end of that process "
+            f"(if it is gone, delete {lock.lock_file} to take its place)"
+        ) from None
+    try:
+        if holder.exists():
+            print(f"note: {_said(holder)} was killed while it trained in {directory}; taking its place", flush=True)
+        write_json(holder, {"host": socket.gethostname(), "process": os.getpid()})
+        yield
+    finally:
+        with suppress(OSError):
+            holder.unlink()
+        lock.release()
+
+
+def _said(holder: Path) -> str:
+    """Who holds the lock, in words."""
+    try:
+        record = json.loads(holder.read_text(encoding="utf-8"))
+        return f"process {record['process']} on {record['host']}"
+    except (OSError, ValueError, LookupError, TypeError):
+        return "another process"
