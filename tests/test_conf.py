@@ -113,7 +113,7 @@ def nested(row: dict[str, str]) -> dict[str, Any]:
     return tree
 
 
-@pytest.mark.parametrize("command", ["train", "evaluate", "translate", "align", "compare"])
+@pytest.mark.parametrize("command", ["train", "evaluate", "translate", "align", "compare", "doctor"])
 def test_a_command_composes_and_opens_with_how_to_type_it(command: str) -> None:
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         assert hydra.compose(command)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lookback.report.outputs import compare_systems as compare
     from lookback.translation import Translation, Translator, load
+    from lookback.translation.doctor import doctor
 
 __version__ = "0.1.0"
 
@@ -21,10 +22,11 @@ _NAMES = {
     "Translation": ("translation", "Translation"),
     "Translator": ("translation", "Translator"),
     "compare": ("report.outputs", "compare_systems"),
+    "doctor": ("translation.doctor", "doctor"),
     "load": ("translation", "load"),
 }
 
-__all__ = ["Translation", "Translator", "__version__", "compare", "load"]
+__all__ = ["Translation", "Translator", "__version__", "compare", "doctor", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -34,6 +34,7 @@ COMMANDS = {
     "translate": ("lookback.commands.translate", "translate", "Translate lines: translate run=DIR < input.txt"),
     "align": ("lookback.commands.align", "align", "Align words: align run=DIR source=FILE target=FILE"),
     "compare": ("lookback.commands.compare", "compare_runs", "One report over runs: compare runs='[DIR, DIR]'"),
+    "doctor": ("lookback.commands.doctor", "examine_run", "Examine a trained run: doctor run=DIR"),
     "dashboard": ("lookback.commands.dashboard", "dashboard", "The W&B project's workspace: dashboard project=NAME"),
 }
 """By the name of a command: its module, the function that takes its config, and what it does."""

@@ -1,0 +1,53 @@
+"""Examines a trained run, and prints what was found."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from lookback.common.errors import InputError, config_errors
+from lookback.common.files import write_json
+from lookback.translation.doctor import Finding, doctor
+
+_COLOURS = {"ok": "green", "warning": "yellow", "fault": "red", "skipped": "dim"}
+
+
+def examine_run(config: DictConfig) -> None:
+    """Prints a table of all findings about ``config.run``, and ends with exit code 1 if one of them is a fault.
+
+    Args:
+        config: as ``conf/doctor.yaml`` composes it.
+
+    Raises:
+        InputError: if a setting or a file is wrong.
+    """
+    out = None if config.out is None else Path(str(config.out))
+    if out is not None and out.exists():
+        raise InputError(f"out={out}: is there already; expected a new file")
+    with config_errors():
+        findings = doctor(config.run, config.source, config.target, config.sentences)
+    if out is not None:
+        write_json(out, {"run": str(config.run), "findings": [finding.record() for finding in findings]})
+    print_findings(findings)
+    if any(finding.verdict == "fault" for finding in findings):
+        sys.exit(1)
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Prints a line for each finding, and how many there are of each verdict."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("check", "verdict", "measured", "limit", ""):
+        table.add_column(name, justify="right" if name in ("measured", "limit") else "left", no_wrap=bool(name))
+    for finding in findings:
+        colour = _COLOURS[finding.verdict]
+        numbers = ("–" if value is None else f"{value:.2g}" for value in (finding.measured, finding.limit))
+        table.add_row(finding.check, f"[{colour}]{finding.verdict}[/{colour}]", *numbers, escape(finding.explanation))
+    console = Console(highlight=False)
+    console.print(table)
+    counts = Counter[str](finding.verdict for finding in findings)
+    console.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLOURS if counts[verdict]))

@@ -1,0 +1,57 @@
+"""lookback doctor, inside the test process."""
+
+import json
+import shutil
+from pathlib import Path
+
+import hydra
+import pytest
+import torch
+from omegaconf import DictConfig
+
+import lookback
+from lookback.commands.doctor import examine_run
+from lookback.common.errors import InputError
+from lookback.translation.doctor import CHECKS, doctor
+from support.running import CONF
+
+
+def config(run: Path, *overrides: str) -> DictConfig:
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        return hydra.compose("doctor", [f"run='{run}'", "sentences=2", *overrides])
+
+
+def test_it_prints_a_line_a_check_and_writes_them(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "findings.json"
+    examine_run(config(finished, f"out='{out}'"))  # no exit: no fault
+    printed = capsys.readouterr().out
+    written = json.loads(out.read_text())
+    assert written["run"] == str(finished)
+    assert lookback.doctor is doctor
+    assert len(written["findings"]) > len(CHECKS)
+    for finding in written["findings"]:
+        assert f"{finding['check']} " in printed
+    assert printed.splitlines()[-1].endswith("warning") or printed.splitlines()[-1].endswith("ok")
+    with pytest.raises(InputError, match=r"out=.*: is there already; expected a new file"):
+        examine_run(config(finished, f"out='{out}'"))
+
+
+def test_a_fault_is_exit_code_1(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = shutil.copytree(finished, tmp_path / "run")
+    path = copy / "checkpoints" / "best.ckpt"
+    checkpoint = torch.load(path, weights_only=True)
+    checkpoint["config"]["attention"]["_target_"] = "support.faulty.NotNormalised"
+    torch.save(checkpoint, path)
+    with pytest.raises(SystemExit) as caught:
+        examine_run(config(copy))
+    assert caught.value.code == 1
+    assert "row sums" in next(line for line in capsys.readouterr().out.splitlines() if "fault" in line)
+
+
+def test_a_wrong_setting_is_bad_input(finished: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="sentences=0: expected 1 or more"):
+        examine_run(config(finished, "sentences=0"))
+    with pytest.raises(InputError, match="no such directory"):
+        examine_run(config(tmp_path / "nowhere"))
