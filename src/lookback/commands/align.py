@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -91,8 +91,8 @@ def align(config: DictConfig) -> None:
     gold = None if config.gold is None else _read_gold(config)
     # read both files to their end first, so that a mistake in line 700,000 is found before anything is written
     deque(read_pairs(config.source, config.target), maxlen=0)
-    forward = _load("run", config.run)
-    backward = None if config.reverse is None else _load("reverse", config.reverse)
+    forward = _load("run", config.run, config.trust)
+    backward = None if config.reverse is None else _load("reverse", config.reverse, config.trust)
 
     def links_to_write(pair: Pair) -> list[Link]:
         links = pair.links(config.shift)
@@ -181,14 +181,14 @@ def _read_gold(config: DictConfig) -> Dataset:
     return with_alignment(pairs, config.gold, config.alignment_base)
 
 
-def _load(key: str, path: str) -> Translator:
+def _load(key: str, path: str, trust: str | Sequence[str]) -> Translator:
     """The run at ``path``, which the config names under ``key``.
 
     Raises:
         InputError: if there is no trained run, or if its model does not look back.
     """
     try:
-        translator = Translator.load(path)
+        translator = Translator.load(path, trust=trust)
     except InputError as error:
         raise InputError(str(error) if key == "run" else f"{key}: {error}") from None
     if not translator.looks_back:

@@ -29,7 +29,7 @@ def evaluate(config: DictConfig) -> Results:
         InputError: if a setting is wrong, or if the directory holds results already.
     """
     quiet()
-    trained = Translator.load(config.run, device="cpu", unknown_words=config.unknown_words)
+    trained = Translator.load(config.run, device="cpu", unknown_words=config.unknown_words, trust=config.trust)
     if config.unknown_words is not None:
         trained.config.unknown_words = config.unknown_words
     files = config.data.test
@@ -73,6 +73,10 @@ def evaluate(config: DictConfig) -> Results:
     directory = Path(config.out) if config.out else trained.run.path / "evaluations" / now
     if (directory / "results.json").exists():
         raise InputError(f"out={directory}: holds results already; expected a new directory")
+    try:  # before the work of a test: a run of somebody else's may be one that only its owner writes to
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{directory}: {error.strerror}; expected out=NEW, a directory where you may write") from None
     record = test(
         module,
         data,

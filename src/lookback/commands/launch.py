@@ -2,9 +2,11 @@
 
 import copyreg
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -16,8 +18,11 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 
+from lookback.commands.overrides import check_files, check_overrides, quoted, quoted_paths
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
+from lookback.common.trust import check_trusted, trusted_names
+from lookback.common.yaml_files import read_list
 
 # For --help, Hydra makes about a hundred deep copies of its store of configs, which takes half of the time. The store
 # is a singleton, so a copy of it can be the store itself.
@@ -55,10 +60,26 @@ def launch(name: str) -> None:
             stream.reconfigure(encoding="utf-8")
     Plugins.instance().register(LocalConfigs)
     with plain_errors():
-        directory = resumed_directory(sys.argv[1:]) if name == "train" else None
-        sys.argv[1:] = resumed_arguments(sys.argv[1:]) if name == "train" else sys.argv[1:]
+        typed = sys.argv[1:]
+        directory = resumed_directory(typed) if name == "train" else None
+        sys.argv[1:] = quoted_paths(resumed_arguments(typed) if name == "train" else typed)
+        task = _task(name) if directory is None else _trusting(_task(name), directory, typed_trust(typed))
         with restored_if_refused(directory):
-            hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(_task(name))()
+            hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(task)()
+
+
+def _trusting(task: Callable[[DictConfig], None], directory: Path, trusted: frozenset[str]) -> Callable[..., None]:
+    """A task that refuses a config with names that the user does not trust, whichever file they come from."""
+
+    @wraps(task)
+    def checked(config: DictConfig) -> None:
+        from omegaconf import OmegaConf
+
+        with plain_errors():
+            check_trusted(OmegaConf.to_container(config), trusted, f"resume={directory}")
+        task(config)
+
+    return checked
 
 
 def _task(name: str) -> Callable[[DictConfig], None]:
@@ -157,11 +178,14 @@ def resumed_arguments(arguments: list[str]) -> list[str]:
     saved = directory / ".hydra" / "overrides.yaml"
     if not saved.is_file():
         raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory")
-    from omegaconf import OmegaConf
+    rest = [argument for argument in arguments if not argument.startswith(("resume=", "trust="))]
+    lines = [line for line in read_list(saved) if line not in rest]  # what is typed again is the user's own
+    check_overrides(lines, directory, typed_trust(arguments))
+    check_files(directory)
+    return [*lines, f"hydra.run.dir={quoted(str(directory))}", *rest]
 
-    rest = [argument for argument in arguments if not argument.startswith("resume=")]
-    return [*OmegaConf.load(saved), f"hydra.run.dir={_quoted(str(directory))}", *rest]
 
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+def typed_trust(arguments: list[str]) -> frozenset[str]:
+    """The names that a run's config may use: lookback's own, and those of ``trust=NAME`` or ``trust=[NAME, NAME]``."""
+    typed = [argument.removeprefix("trust=") for argument in arguments if argument.startswith("trust=")]
+    return trusted_names(name for value in typed for name in re.split(r"[\s,]+", value.strip("[] ")))

@@ -34,7 +34,7 @@ def translate(config: DictConfig) -> None:
     """
     with config_errors():
         check_switches({"scores": config.scores, "alignments": config.alignments, "warnings": config.warnings})
-    translator = Translator.load(config.run, unknown_words=config.unknown_words)
+    translator = Translator.load(config.run, unknown_words=config.unknown_words, trust=config.trust)
     if config.alignments and not translator.looks_back:
         raise InputError(f"alignments=true: {config.run} {translator.why_no_alignment}")
     search = build(config.search)

@@ -1,12 +1,12 @@
 """Builds objects from a config, and explains its errors in one line. Only this module and the commands use Hydra."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lookback.common.errors import InputError
 from lookback.common.suggestions import nearest
 
-_PRESENT_NAMES = {
+PRESENT_NAMES = {
     "lookback.training.budget_scores.BudgetScores": "lookback.training.callbacks.BudgetScores",
     "lookback.training.tracking.tensorboard_logger": "lookback.tracking.tensorboard_logger",
     "lookback.training.tracking.wandb_logger": "lookback.tracking.wandb_logger",
@@ -23,13 +23,69 @@ def build(config: Any, **arguments: Any) -> Any:
 
     Returns:
         The object.
+
+    Raises:
+        InputError: if a resolved text still has a ``${``: ``instantiate`` would resolve it a second time.
     """
     from hydra.utils import instantiate
 
+    _check_resolved(config)
     target = present_target(config) if isinstance(config, Mapping) else None
     if target is not None and target != config["_target_"]:
         arguments["_target_"] = target
     return instantiate(config, **arguments)
+
+
+def _check_resolved(config: Any) -> None:
+    from omegaconf import OmegaConf
+
+    if not OmegaConf.is_config(config):
+        return
+    for key, value in leaves(config._get_full_key(""), OmegaConf.to_container(config, resolve=True)):
+        if isinstance(value, str) and "${" in value:
+            raise InputError(
+                f"{key}={value}: the config of a run may not read the environment or other settings; "
+                "trust=oc.env lets it read environment variables"
+            )
+
+
+def leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The values that are no containers, with their full keys."""
+    if isinstance(value, Mapping):
+        for name, inside in value.items():
+            yield from leaves(f"{key}.{name}" if key else str(name), inside)
+    elif isinstance(value, list):
+        for place, inside in enumerate(value):
+            yield from leaves(f"{key}[{place}]", inside)
+    else:
+        yield key, value
+
+
+def without_environment(config: Any) -> Any:
+    """The resolved config in plain containers, with ``${oc.env:NAME}`` in place of each text that comes from there."""
+    from omegaconf import OmegaConf
+    from omegaconf.resolvers import oc
+
+    resolved = OmegaConf.to_container(config, resolve=True)
+    # the same once more, with a resolver that answers with its own text: so it goes through all that refers to it
+    OmegaConf.register_new_resolver("oc.env", _environment_text, replace=True)
+    try:
+        written = OmegaConf.to_container(config, resolve=True)
+    finally:
+        OmegaConf.register_new_resolver("oc.env", oc.env, replace=True)
+    return _with_texts_of(written, resolved)
+
+
+def _environment_text(*arguments: Any) -> str:
+    return f"${{oc.env:{','.join('null' if each is None else str(each) for each in arguments)}}}"
+
+
+def _with_texts_of(written: Any, resolved: Any) -> Any:
+    if isinstance(written, dict) and isinstance(resolved, dict):
+        return {key: _with_texts_of(written.get(key), value) for key, value in resolved.items()}
+    if isinstance(written, list) and isinstance(resolved, list) and len(written) == len(resolved):
+        return [_with_texts_of(*pair) for pair in zip(written, resolved, strict=True)]
+    return resolved if resolved is None or isinstance(resolved, bool | int | float) else written
 
 
 def present_target(config: Mapping[Any, Any]) -> str | None:
@@ -38,7 +94,7 @@ def present_target(config: Mapping[Any, Any]) -> str | None:
     # in earlier versions, HubCorpus also read the files that RecordsCorpus reads now
     if target == "lookback.data.HubCorpus" and "files" in config:
         return "lookback.data.RecordsCorpus"
-    return target if target is None else _PRESENT_NAMES.get(target, target)
+    return target if target is None else PRESENT_NAMES.get(target, target)
 
 
 def with_present_targets(config: Any) -> Any:
@@ -67,7 +123,8 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return _no_such_choice(str(error.missing_cfg_file), [str(option) for option in error.options or ()])
     if isinstance(error, OverrideParseException):
-        return f"{error.override}: expected key=value ({str(error).splitlines()[0]})"
+        hint = "; a value with other characters has quotes inside the shell's: 'run=\"…\"'"
+        return f"{error.override}: expected key=value ({str(error).splitlines()[0]}){hint}"
     cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
     if isinstance(cause, OmegaConfBaseException):
         return _wrong_key(cause)

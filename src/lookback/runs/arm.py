@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from lookback.common.errors import InputError
+from lookback.common.yaml_files import read_keys
 
 _BESIDE = ("attention", "seed", "names.arm")
 """What a sweep may vary and no name repeats: the attention begins it, and the runs of an arm differ in their seeds"""
@@ -43,17 +41,6 @@ def chosen_attention(directory: Path) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def read_yaml(path: Path) -> Mapping[str, Any]:
-    """A YAML file with keys. Raises `InputError` with the file for anything else."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: {' '.join(str(error).split())}; expected YAML") from None
-    if not isinstance(content, Mapping):
-        raise InputError(f"{path}: found {type(content).__name__}, expected YAML with keys")
-    return content
-
-
 def _bare(value: str) -> str:
     return re.sub(r"[\s'\"]", "", value)
 
@@ -73,7 +60,7 @@ def _pairs(overrides: Sequence[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    return read_yaml(path) if path.exists() else {}
+    return read_keys(path) if path.exists() else {}
 
 
 def _inside(node: Any, *keys: str) -> Any:

@@ -1,6 +1,7 @@
 """`test/results.json`: the numbers of one run, checked against their schema and read back."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,8 @@ def _check_keys(record: Any, fields: Mapping[str, Field], where: str) -> None:
         value = record[key]
         if value is None and field.nullable:
             continue
+        if isinstance(value, int | float) and not abs(value) < math.inf:
+            raise InputError(f"{where}: {key}={value}, expected a number that is finite ({field.meaning})")
         allowed = (int, float) if field.kind is float else field.kind
         if not isinstance(value, allowed) or isinstance(value, bool):
             expected = field.kind.__name__ + (" or null" if field.nullable else "")

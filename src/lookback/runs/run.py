@@ -9,7 +9,8 @@ from typing import Any
 
 from lookback.common.configs import with_present_targets
 from lookback.common.errors import InputError
-from lookback.runs.arm import arm_name, chosen_attention, read_yaml
+from lookback.common.yaml_files import read_keys
+from lookback.runs.arm import arm_name, chosen_attention
 from lookback.runs.results import read_results
 from lookback.runs.schema import Results
 from lookback.runs.status import read_status
@@ -64,7 +65,7 @@ def read_run(directory: Path | str) -> Run:
     directory = Path(directory)
     if not is_run(directory):
         raise InputError(f"{directory}: expected a run directory (there is no .hydra/config.yaml in it)")
-    config = read_yaml(directory / ".hydra" / "config.yaml")
+    config = read_keys(directory / ".hydra" / "config.yaml")
     status, reason = read_status(directory / "status.json")
     path = directory / "test" / "results.json"
     results = read_results(path) if path.exists() else None

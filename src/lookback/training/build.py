@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from omegaconf import DictConfig, OmegaConf
 
-from lookback.common.configs import build
+from lookback.common.configs import build, without_environment
 from lookback.common.errors import InputError, config_errors
 from lookback.data import Corpus, Tokenizer, TranslationData, WordTokenization
 from lookback.nn import Seq2Seq
@@ -124,7 +124,10 @@ def build_once(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
-    """The resolved config in plain containers, as checkpoints and trackers hold it."""
-    container = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(container, dict)
+    """The resolved config in plain containers, as checkpoints and trackers hold it.
+
+    Others may read these, so what comes from an environment variable is kept as it was written, such as
+    ``${oc.env:TOKEN}``. A number or a switch is no secret, and a trained model needs its sizes.
+    """
+    container = without_environment(config)
     return {str(key): value for key, value in container.items()}

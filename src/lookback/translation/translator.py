@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,10 @@ import torch
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
+from lookback.common.configs import one_line
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import EOS
+from lookback.common.trust import TRUSTED, check_trusted, plain_text, trusted_names
 from lookback.common.words import Link
 from lookback.data import Batch, BucketBatchSampler, Tokenizer, encode_sources
 from lookback.data.preparation.encoding import encode_arrays
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _NETWORK = "model."
 """The prefix of the network's weights in a checkpoint, which also has other values of the Lightning module."""
+_OF_TRAINING = ("callbacks", "logger", "trainer")
+"""The parts of a config that only a training builds."""
 _BATCH = 64
 """Sentences that are computed together. It changes no number."""
 
@@ -106,7 +110,11 @@ class Translator:
 
     @classmethod
     def load(
-        cls, path: Path | str, device: torch.device | str | None = None, unknown_words: str | None = None
+        cls,
+        path: Path | str,
+        device: torch.device | str | None = None,
+        unknown_words: str | None = None,
+        trust: str | Sequence[str] = (),
     ) -> Translator:
         """Loads the best checkpoint of a run directory.
 
@@ -114,13 +122,19 @@ class Translator:
             path: the run directory.
             device: None: a GPU if there is one.
             unknown_words: what is written for unknown words, see ``read_dictionary``. None: as the run does.
+            trust: ``MODULE.NAME`` of each class and function that the run's config may name beside lookback's own,
+                because they run; ``oc.env`` lets it read environment variables.
 
         Raises:
-            InputError: if there is no trained run.
+            InputError: if there is no trained run, or if its config names anything else.
         """
         run = RunDirectory.existing(path)
         checkpoint = run.checkpoint()
-        config = OmegaConf.create(checkpoint["config"])
+        trusted = trusted_names(trust)
+        # never built from a run, so a callback of the user's own needs no trust here
+        used = {key: value for key, value in checkpoint["config"].items() if key not in _OF_TRAINING}
+        check_trusted(used, trusted, f"run={run.path}")
+        config = OmegaConf.create(plain_text(used, trusted))
         weights = {
             name.removeprefix(_NETWORK): value
             for name, value in checkpoint["state_dict"].items()
@@ -134,13 +148,18 @@ class Translator:
         tables = [weights[name].data_ptr() for name in names]
         is_joint = tables[0] == tables[1]
         target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
-        model = build_model(config, len(source), len(target), share_embeddings=is_joint)
+        sizes = (len(source), len(target), is_joint)
         try:
+            if trusted == TRUSTED:  # a class of the user's own may not know torch's meta device
+                _check_shapes(config, sizes, weights)
+            model = build_model(config, *sizes)
             model.load_state_dict(weights)
-        except RuntimeError as error:
+        except InputError:
+            raise
+        except Exception as error:  # a config of something else ends in any of them
             raise InputError(
-                f"{run.path}: its weights are not those of its config ({' '.join(str(error).split())[:200]})"
-            ) from None
+                f"{run.path}: its weights are not those of its config ({one_line(error)[:300]})"
+            ) from error
         if unusable := [name for name, value in weights.items() if not value.isfinite().all()]:
             raise InputError(f"{run.path}: {unusable[0]} holds values that are not finite: this training diverged")
         model.eval().to(_device(device))
@@ -273,6 +292,23 @@ class Translator:
             weights=hypothesis.alignment.double().cpu().numpy() if has_words else np.zeros((0, 0)),
             links=self.writer.links(line, hypothesis),
         )
+
+
+def _check_shapes(config: DictConfig, sizes: tuple[int, int, bool], weights: Mapping[str, torch.Tensor]) -> None:
+    """Checks that a config asks for no other network than its weights are, without memory for one.
+
+    Raises:
+        ValueError: if it does.
+    """
+    for part in ("encoder", "decoder"):
+        if isinstance(layers := config[part].get("layers"), int) and layers > len(weights):
+            raise ValueError(f"{part}.layers={layers}: there are only {len(weights)} weights")
+    with torch.device("meta"):
+        wanted = {name: tuple(value.shape) for name, value in build_model(config, *sizes).state_dict().items()}
+    for name in wanted.keys() | weights.keys():
+        shapes = [tuple(weights[name].shape) if name in weights else None, wanted.get(name)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(f"{name} has the shape {shapes[0]}, and the config's {shapes[1]}")
 
 
 def _device(device: torch.device | str | None) -> torch.device:

@@ -5,6 +5,10 @@ Therefore a text's tokens are those of its units, one after the other, and each 
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
@@ -12,6 +16,11 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 _ASCII_SEPARATORS = r"[\x1c-\x1f]"
 # all white space of ``str.isspace()`` except U+0020
 _OTHER_SPACES = "[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+
+_LARGEST_FILE = 100_000_000  # bytes; a vocabulary of 256,000 tokens takes about 30 million
+_MOST_GROWTH = 1000
+_TEXTS = ("content", "prepend", "prefix", "suffix", "replacement")
+"""Keys of a step whose value it may write for a character."""
 
 
 def word_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
@@ -44,6 +53,47 @@ def piece_backend(model: models.Model, lowercase: bool) -> tokenizers.Tokenizer:
     )
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     return backend
+
+
+def saved_backend(path: Path) -> tokenizers.Tokenizer:
+    """The tokenizer in a file that this project saved.
+
+    The file may be a stranger's. So what would take memory out of proportion to the text is refused: the library pads
+    each text to whatever length the file says, and its steps replace a character by a text of any length.
+
+    Raises:
+        ValueError: if it is another file.
+        Exception: whatever the library raises on malformed content.
+    """
+    if path.stat().st_size > _LARGEST_FILE:
+        raise ValueError(f"over {_LARGEST_FILE:,} bytes")
+    text = path.read_text(encoding="utf-8")
+    state: dict[str, Any] = json.loads(text)
+    for part in ("padding", "truncation", "post_processor"):
+        if state[part] is not None:
+            raise ValueError(f"{part}: expected null")
+    if (growth := _growth([state["normalizer"], state["pre_tokenizer"], state["decoder"]])) > _MOST_GROWTH:
+        raise ValueError(f"its steps may make a text {growth:,} times as long")
+    vocabulary = state["model"]["vocab"]
+    ids = set(range(len(vocabulary)) if isinstance(vocabulary, list) else vocabulary.values())
+    ids |= {token["id"] for token in state["added_tokens"]}
+    if ids != set(range(len(ids))):
+        raise ValueError("ids: expected 0, 1, 2 and so on")
+    return tokenizers.Tokenizer.from_str(text)
+
+
+def _growth(steps: Any) -> int:
+    """How many times as long the steps may make a text, at most."""
+    growth = 1
+    if isinstance(steps, list):
+        for step in steps:
+            growth *= _growth(step)
+    elif isinstance(steps, dict):
+        if steps.get("type") in ("ByteLevel", "Precompiled"):  # more characters for one, as the step has them
+            growth *= 4
+        for key, value in steps.items():
+            growth *= 1 + len(value) if key in _TEXTS and isinstance(value, str) else _growth(value)
+    return growth
 
 
 def looks_across_spaces(backend: tokenizers.Tokenizer) -> bool:

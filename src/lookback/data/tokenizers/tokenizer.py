@@ -17,7 +17,7 @@ from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
 from lookback.common.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from lookback.common.words import word_starts
-from lookback.data.tokenizers.backend import looks_across_spaces
+from lookback.data.tokenizers.backend import looks_across_spaces, saved_backend
 from lookback.data.units import slices, sums, units
 
 _IDS_WITHOUT_TEXT = (PAD, BOS, EOS)
@@ -162,11 +162,10 @@ class Tokenizer:
         if not path.is_file():
             raise InputError(f"{path}: no such file, expected a tokenizer.json")
         try:
-            return cls(tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8")))
+            return cls(saved_backend(path))
         except Exception as error:  # the library raises bare Exception on malformed input
-            raise InputError(
-                f"{path}: not a tokenizer of this project ({error}), expected one that it saved"
-            ) from error
+            said = " ".join(str(error).split())[:200]
+            raise InputError(f"{path}: not a tokenizer of this project ({said}), expected one that it saved") from error
 
 
 class _IdLists:

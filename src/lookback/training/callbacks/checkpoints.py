@@ -117,7 +117,8 @@ def moved_state(state: dict[str, Any], callback: ModelCheckpoint) -> dict[str, A
     """
 
     def moved(path: str) -> str:
-        return os.path.join(callback.dirpath or "", os.path.relpath(path, state["dirpath"])) if path else ""
+        # only its name: Lightning removes the checkpoint that is no longer the best, and a path may lead elsewhere
+        return os.path.join(callback.dirpath or "", os.path.basename(path)) if path else ""
 
     scores = {moved(path): score for path, score in state["best_k_models"].items()}
     for path in [path for path in scores if not os.path.isfile(path) or is_torn(path)]:

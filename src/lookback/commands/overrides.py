@@ -1,0 +1,113 @@
+"""What a user types, and what an earlier run left of it, made ready for Hydra."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, Sweep
+from hydra.errors import HydraException
+
+from lookback.common.configs import leaves
+from lookback.common.errors import InputError
+from lookback.common.trust import check_trusted, is_interpolated, shown
+
+_KEY = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)
+_OTHER_SETTING = re.compile(r"\$\{[\w.]*\}", re.ASCII)
+_PATHS = ("unknown_words",)
+"""The only settings without a dot that may be a path."""
+_WRITTEN = ("dirpath", "directory", "filename", "path")
+"""What callbacks and loggers call the places that they write to."""
+_AGAIN = "type this line again beside resume= if you want it"
+
+
+def quoted(text: str) -> str:
+    """A text as a value of Hydra's grammar that has no meaning beyond the text."""
+    # a backslash has a meaning only before these and at the end
+    escaped = re.sub(r"(\\*)('|\$\{|\Z)", lambda found: found[1] * 2 + (f"\\{found[2]}" if found[2] else ""), text)
+    return f"'{escaped}'"
+
+
+def quoted_paths(arguments: Sequence[str]) -> list[str]:
+    """Quotes each path that Hydra's grammar would refuse or read as something else, such as ``run=a=b`` or ``run=a,b``.
+
+    A value is a path if there is a file or directory of that name, or for ``out=`` if there may be one.
+    """
+    return [_with_quoted_path(argument) for argument in arguments]
+
+
+def _with_quoted_path(argument: str) -> str:
+    key, is_value, value = argument.partition("=")
+    if not is_value or argument.startswith("-"):
+        return argument
+    try:
+        parsed = OverridesParser.create().parse_override(argument).value()
+    except HydraException:
+        parsed = None
+    else:
+        if not isinstance(parsed, dict | list | Sweep) and "${" not in value:
+            return argument
+    path = Path(value).expanduser()
+    try:
+        is_path = path.exists() or (key == "out" and path.parent.is_dir())
+    except (OSError, ValueError):  # too long for a name
+        return argument
+    return f"{key}={quoted(value)}" if is_path else argument
+
+
+def check_overrides(lines: Sequence[str], directory: Path, trusted: frozenset[str]) -> None:
+    """Checks what a run was started with, before Hydra composes a config of it.
+
+    Each line must set or delete a key of the training. It may name what is trusted, may not read the environment, and
+    may not let anything be written outside of the run.
+
+    Args:
+        lines: of the run's .hydra/overrides.yaml.
+        directory: of the run.
+        trusted: the names that a run's config may use.
+
+    Raises:
+        InputError: for the first line that is anything else.
+    """
+    where = f"resume={directory}: .hydra/overrides.yaml"
+    for line in lines:
+        said = f"{where}: {shown(line)}"
+        try:
+            override: Override = OverridesParser.create().parse_override(line)
+        except (HydraException, RecursionError):
+            raise InputError(f"{said}: expected key=value") from None
+        key = override.key_or_group
+        if not _KEY.fullmatch(key) or override.package is not None or re.split("[./]", key)[0] == "hydra":
+            raise InputError(f"{said}: expected a setting of the training; {_AGAIN}")
+        if override.is_sweep_override():
+            raise InputError(f"{said}: expected one value")
+        for name, value in leaves(key, override.value()):
+            if name.endswith("_target_"):
+                check_trusted({name: value}, trusted, where)
+            elif isinstance(value, str):
+                _check_value(name, value, directory, trusted, said)
+
+
+def _check_value(key: str, value: str, directory: Path, trusted: frozenset[str], said: str) -> None:
+    if is_interpolated(_OTHER_SETTING.sub("", value), trusted):
+        raise InputError(f"{said}: reads the environment, or more than a setting; {_AGAIN}")
+    path = Path(value).expanduser()
+    # Hydra finds the choice ../../x of a group outside of the folders of configs
+    if "." not in key and key not in _PATHS and (".." in path.parts or path.is_absolute()):
+        raise InputError(f"{said}: expected the name of a choice; {_AGAIN}")
+    parts = re.split(r"[.\[]", key)
+    if parts[0] in ("callbacks", "logger") and parts[-1] in _WRITTEN:
+        inside = path if parts[-1] != "filename" else directory / path
+        if "${" in value or not inside.resolve().is_relative_to(directory.resolve()):
+            raise InputError(f"{said}: expected a place inside the run; {_AGAIN}")
+
+
+def check_files(directory: Path) -> None:
+    """Checks that what is written into a run is not written to another place.
+
+    Raises:
+        InputError: if a file of the run is a link that leads out of it.
+    """
+    for path in directory.rglob("*"):
+        if path.is_symlink() and path.is_file() and not path.resolve().is_relative_to(directory.resolve()):
+            raise InputError(f"resume={directory}: {path} is a link to a file outside; expected a file of the run")

@@ -1,0 +1,125 @@
+"""What the config of a run may name: exact names, wherever they stand in it, and before anything is imported."""
+
+import re
+import sys
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from lookback.common.errors import InputError
+from lookback.common.trust import TRUSTED, check_trusted, plain_text, trusted_names
+from support.running import CONF
+
+BEAM = {"_target_": "lookback.search.BeamSearch", "beam_size": 5}
+
+
+def test_every_name_of_our_configs_is_listed() -> None:
+    named = set()
+    for path in CONF.rglob("*.yaml"):
+        if path.parent.name != "hydra":  # Hydra's own settings are no part of a run's config
+            named |= set(re.findall(r"_target_: *(\S+)", path.read_text()))
+    assert len(named) > 25
+    assert named <= TRUSTED
+
+
+def test_the_listed_optimizers_are_torchs() -> None:
+    """All public ones but the abstract class; ``Muon`` came with torch 2.9."""
+    import torch
+
+    for module in (torch.optim, torch.optim.lr_scheduler):
+        name = module.__name__
+        bases = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler)
+        public = {
+            f"{name}.{each}"
+            for each, value in vars(module).items()
+            if isinstance(value, type) and issubclass(value, bases) and value not in bases and each[0] != "_"
+        }
+        listed = {each for each in TRUSTED if each.rpartition(".")[0] == name}
+        assert public
+        assert listed - {"torch.optim.Muon"} == public - {"torch.optim.Muon"}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"search": {**BEAM, "x": {"_target_": "os.system", "_args_": ["true"]}}},
+        {"search": {"_target_": "lookback.search.BeamSearch.os.system"}},
+        {"search": {"_target_": "lookback.data.datamodule.os.system"}},
+        {"search": {"_target_": "lookback.common.files.os.system"}},
+        {"search": {"_target_": " lookback.search.BeamSearch"}},
+        {"search": {"_target_": "lookback.search.BeamSearch\n"}},
+        {"search": {"_target_": "${names.arm}"}},
+        {"search": {"_target_": ["lookback.search.BeamSearch"]}},
+        {"search": {"_target_": {"_target_": "lookback.search.BeamSearch"}}},
+        {"search": {"_target_": None}},
+        {"search": [[[{"a": [{"_target_": "builtins.eval"}]}]]]},
+        {"search": {"_args_": [{"_target_": "builtins.eval", "_partial_": True}]}},
+        {"_target_": "builtins.eval"},
+    ],
+)
+def test_any_other_name_is_refused_in_one_line(config: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"^run=DIR: \S*_target_=") as caught:
+        check_trusted(config, TRUSTED, "run=DIR")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_the_message_names_all_that_must_be_trusted() -> None:
+    config = {"attention": {"_target_": "mine.Attention"}, "data": {"_target_": "mine.Corpus"}, "search": BEAM}
+    with pytest.raises(InputError) as caught:
+        check_trusted(config, trusted_names("else.Other"), "run=DIR")
+    assert str(caught.value) == (
+        "run=DIR: attention._target_=mine.Attention: this is no class or function of lookback's own; "
+        "trust='[else.Other, mine.Attention, mine.Corpus]' allows it, if you know what it does"
+    )
+    check_trusted(config, trusted_names(["mine.Attention", "mine.Corpus"]), "run=DIR")
+    assert "mine" not in sys.modules
+
+
+@pytest.mark.parametrize("trust", ["os", "a.b()", "", 5, [1], "a.b.", "a..b", "*", "lookback.*"])
+def test_what_is_trusted_is_named_in_full(trust: Any) -> None:
+    with pytest.raises(InputError, match=r"trust=.*: expected MODULE\.NAME"):
+        trusted_names(trust)
+
+
+def test_a_config_is_of_plain_values_and_of_bounded_size() -> None:
+    laughs: list[Any] = ["ha"]
+    for _ in range(20):
+        laughs = [laughs] * 10
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    for bomb in (laughs, deep):
+        with pytest.raises(InputError, match="too large"):
+            check_trusted({"data": bomb}, TRUSTED, "run=DIR")
+    for other in ((1, 2), {1, 2}, object(), {(1, 2): 3}, b"x"):
+        with pytest.raises(InputError, match=r"run=DIR: data: found \w+ in its config"):
+            check_trusted({"data": other}, TRUSTED, "run=DIR")
+
+
+@given(st.text(alphabet="\\${}a.:'\"oc env", max_size=12))
+def test_a_text_of_a_run_stays_the_text_that_it_is(text: str) -> None:
+    config = OmegaConf.create(plain_text({"value": text, "list": [{"value": text}]}, TRUSTED))
+    assert config.value == config.list[0].value == text
+    assert OmegaConf.to_container(config, resolve=True) == {"value": text, "list": [{"value": text}]}
+
+
+def test_only_the_environment_can_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLACE", "here")
+    trusted = trusted_names("oc.env")
+    read = {"a": "${oc.env:PLACE}/x", "b": "${oc.env:NOWHERE,there}"}
+    assert OmegaConf.to_container(OmegaConf.create(plain_text(read, trusted)), resolve=True) == {
+        "a": "here/x",
+        "b": "there",
+    }
+    for text in ("${oc.decode:x}", "${oc.env:${a}}", "${oc.env:PLACE}${hydra:job.name}", "${a}", "${oc.env:PLACE"):
+        assert OmegaConf.create(plain_text({"a": "b", "c": text}, trusted)).c == text
+
+
+def test_the_conf_of_a_command_takes_names_to_trust() -> None:
+    for command in ("translate", "evaluate", "align"):
+        assert yaml.safe_load((CONF / f"{command}.yaml").read_text())["trust"] == []
