@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from lookback.commands.launch import resumed_arguments
+from lookback.commands.launch import resumed_arguments, trusting, typed_trust
 from lookback.commands.overrides import check_overrides, quoted, quoted_paths
 from lookback.common.errors import InputError
 from lookback.common.trust import TRUSTED, trusted_names
@@ -154,3 +154,15 @@ def test_a_file_that_is_a_link_out_of_the_run_is_not_written_through(tmp_path: P
     (run / "inside").write_text("x")
     (run / ".hydra" / "config.yaml").symlink_to(run / "inside")
     assert resumed(run, []) == [f"hydra.run.dir='{run}'"]
+
+
+def test_a_resumed_config_is_checked_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name may come from a file of configs that a line chose."""
+    config = OmegaConf.create({"attention": {"_target_": "scaled_dot.ScaledDotAttention"}})
+    called = []
+    with pytest.raises(SystemExit):
+        trusting(called.append, tmp_path, TRUSTED)(config)
+    assert "trust=scaled_dot.ScaledDotAttention allows it" in capsys.readouterr().err
+    assert called == []
+    trusting(called.append, tmp_path, typed_trust(["trust=scaled_dot.ScaledDotAttention"]))(config)
+    assert called == [config]

@@ -23,6 +23,8 @@ def test_has_every_field_and_survives_json(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (lambda record: record.update(bleu=float("nan")), "bleu=nan, expected a number that is finite"),
+        (lambda record: record.update(bleu=10**400), "bleu=10+, expected a number that is finite"),
         (lambda record: record.update(blue=1.0), "unknown key 'blue'; did you mean bleu"),
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
@@ -127,3 +129,14 @@ def test_unreadable_files_are_named(tmp_path):
     (tmp_path / "half.json").write_text('{"schema": 1')
     with pytest.raises(InputError, match=r"half.json: not JSON"):
         read_results(tmp_path / "half.json")
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_is_none_is_refused_wherever_it_is(tmp_path, number):
+    record = score()
+    record["by_length"][0]["ci"] = [0.0, 12345.5]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(record).replace("12345.5", number))
+    with pytest.raises(InputError, match=r"results\.json: not JSON") as caught:
+        read_results(path)
+    assert "\n" not in str(caught.value)

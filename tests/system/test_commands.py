@@ -177,7 +177,8 @@ def test_a_killed_run_goes_on_with_resume(command: Command, tmp_path: Path, gram
     assert stopped.status == 1
     assert stopped.err.splitlines()[-1] == "interrupted"
     assert "Traceback" not in stopped.err
-    resumed = command("train", "resume=parts", "~callbacks.interrupt", PYTHONPATH=tests)
+    typed = ("resume=parts", "trust=support.running.Interrupt", "~callbacks.interrupt")
+    resumed = command("train", *typed, PYTHONPATH=tests)
     assert resumed.status == 0, resumed.err
     assert "going on from" in resumed.out
     assert numbers(results(tmp_path / "parts")) == numbers(results(tmp_path / "whole"))

@@ -63,12 +63,12 @@ def launch(name: str) -> None:
         typed = sys.argv[1:]
         directory = resumed_directory(typed) if name == "train" else None
         sys.argv[1:] = quoted_paths(resumed_arguments(typed) if name == "train" else typed)
-        task = _task(name) if directory is None else _trusting(_task(name), directory, typed_trust(typed))
+        task = _task(name) if directory is None else trusting(_task(name), directory, typed_trust(typed))
         with restored_if_refused(directory):
             hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(task)()
 
 
-def _trusting(task: Callable[[DictConfig], None], directory: Path, trusted: frozenset[str]) -> Callable[..., None]:
+def trusting(task: Callable[[DictConfig], None], directory: Path, trusted: frozenset[str]) -> Callable[..., None]:
     """A task that refuses a config with names that the user does not trust, whichever file they come from."""
 
     @wraps(task)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def read_results(path: Path | str) -> Results:
     of its attention.
     """
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse, parse_float=_finite)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; expected a results.json") from None
     except (ValueError, RecursionError) as error:
@@ -53,6 +54,13 @@ def read_results(path: Path | str) -> Results:
 def _refuse(constant: str) -> float:
     """NaN and infinities are no JSON, though Python reads them."""
     raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    """1e999 is a number of JSON, and infinite in Python."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
 
 
 def _upgraded(record: Any) -> Any:
@@ -95,7 +103,7 @@ def _check_keys(record: Any, fields: Mapping[str, Field], where: str) -> None:
         value = record[key]
         if value is None and field.nullable:
             continue
-        if isinstance(value, int | float) and not abs(value) < math.inf:
+        if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
             raise InputError(f"{where}: {key}={value}, expected a number that is finite ({field.meaning})")
         allowed = (int, float) if field.kind is float else field.kind
         if not isinstance(value, allowed) or isinstance(value, bool):
