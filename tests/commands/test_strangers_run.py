@@ -16,12 +16,18 @@ import torch
 
 import lookback
 from lookback.commands.align import align
+from lookback.commands.doctor import examine_run
 from lookback.commands.evaluate import evaluate
 from lookback.commands.translate import translate
 from lookback.common.errors import InputError
 from support.running import CONF
 
-COMMANDS: dict[str, Callable[[Any], Any]] = {"align": align, "evaluate": evaluate, "translate": translate}
+COMMANDS: dict[str, Callable[[Any], Any]] = {
+    "align": align,
+    "doctor": examine_run,
+    "evaluate": evaluate,
+    "translate": translate,
+}
 
 
 class Touch:
@@ -80,7 +86,10 @@ def text(tmp_path: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("attack", "command"),
-    [*((attack, "translate") for attack in ATTACKS), *(("sympify", each) for each in ("evaluate", "align", "reverse"))],
+    [
+        *((attack, "translate") for attack in ATTACKS),
+        *(("sympify", each) for each in ("evaluate", "align", "reverse", "doctor")),
+    ],
 )
 def test_nothing_of_it_is_called(attack: str, command: str, finished: Path, tmp_path: Path, text: list[str]) -> None:
     call = attacks(tmp_path)[attack]
@@ -89,6 +98,7 @@ def test_nothing_of_it_is_called(attack: str, command: str, finished: Path, tmp_
     typed = {
         "translate": ["translate", f"run='{run}'", f"input='{tmp_path}/input'"],
         "evaluate": ["evaluate", f"run='{run}'", f"out='{tmp_path}/out'", "accelerator=cpu"],
+        "doctor": ["doctor", f"run='{run}'"],
         "align": ["align", f"run='{run}'", *text],
         "reverse": ["align", f"run='{finished}'", f"reverse='{run}'", *text],
     }[command]

@@ -121,5 +121,5 @@ def test_only_the_environment_can_be_trusted(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_conf_of_a_command_takes_names_to_trust() -> None:
-    for command in ("translate", "evaluate", "align"):
+    for command in ("translate", "evaluate", "align", "doctor"):
         assert yaml.safe_load((CONF / f"{command}.yaml").read_text())["trust"] == []

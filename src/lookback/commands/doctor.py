@@ -30,7 +30,7 @@ def examine_run(config: DictConfig) -> None:
     if out is not None and out.exists():
         raise InputError(f"out={out}: is there already; expected a new file")
     with config_errors():
-        findings = doctor(config.run, config.source, config.target, config.sentences)
+        findings = doctor(config.run, config.source, config.target, config.sentences, config.trust)
     if out is not None:
         write_json(out, {"run": str(config.run), "findings": [finding.record() for finding in findings]})
     print_findings(findings)

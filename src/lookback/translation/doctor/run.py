@@ -32,7 +32,11 @@ _Item = TypeVar("_Item")
 
 
 def doctor(
-    run: Path | str, source: Path | str | None = None, target: Path | str | None = None, sentences: int = 200
+    run: Path | str,
+    source: Path | str | None = None,
+    target: Path | str | None = None,
+    sentences: int = 200,
+    trust: str | Sequence[str] = (),
 ) -> list[Finding]:
     """Examines a trained run, on the CPU.
 
@@ -41,6 +45,7 @@ def doctor(
         source: a text file, one sentence a line. None: the test set of the run.
         target: its translation. None: that of the run's test set.
         sentences: how many sentences are looked at, from all parts of the text.
+        trust: names that the run's config may use beside lookback's own, see ``Translator.load``.
 
     Returns:
         A finding for each check.
@@ -56,7 +61,7 @@ def doctor(
     pairs = _some([pair for pair in every if pair.source.split() and pair.target.split()], sentences)
     if not pairs:
         raise InputError(f"{source or directory.test}: no pair of it has words on both sides; expected some text")
-    translator, again = (Translator.load(run, "cpu") for _ in range(2))
+    translator, again = (Translator.load(run, "cpu", trust=trust) for _ in range(2))
     search = build(translator.config.search)
     compared = _some(sorted(pairs, key=lambda pair: len(pair.source)), _COMPARED)
     tests = _some([prediction for prediction in predictions if prediction.source.split()], sentences)
