@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import OverrideParseException
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from lookback.commands.launch import resumed_arguments, trusting, typed_trust
+from lookback.commands.launch import LocalConfigs, own_directory, resumed_arguments, trusting, typed_trust
 from lookback.commands.overrides import check_overrides, quoted, quoted_paths
+from lookback.common.configs import explain
 from lookback.common.errors import InputError
 from lookback.common.trust import TRUSTED, trusted_names
 
@@ -166,3 +169,29 @@ def test_a_resumed_config_is_checked_as_a_whole(tmp_path: Path, capsys: pytest.C
     assert called == []
     trusting(called.append, tmp_path, typed_trust(["trust=scaled_dot.ScaledDotAttention"]))(config)
     assert called == [config]
+
+
+def test_a_value_that_hydra_refuses_is_to_be_quoted() -> None:
+    with pytest.raises(OverrideParseException) as caught:
+        OverridesParser.create().parse_overrides(["run=no/such=run"])
+    said = explain(caught.value)
+    assert said is not None
+    assert said.startswith("run=no/such=run: expected key=value")
+    assert said.endswith("""a value with other characters has quotes inside the shell's: 'run="…"'""")
+
+
+def test_a_run_directory_has_no_configs_or_classes_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's could have some: whoever works in it would run them."""
+    monkeypatch.chdir(tmp_path)
+    assert own_directory() == tmp_path
+    (tmp_path / "checkpoints").mkdir()
+    assert own_directory() == tmp_path
+    (tmp_path / "checkpoints" / "best.ckpt").touch()
+    (tmp_path / "conf").mkdir()
+    assert own_directory() is None
+    search_path = ConfigSearchPathImpl()
+    LocalConfigs().manipulate_search_path(search_path)
+    assert search_path.config_search_path == []
+    (tmp_path / "checkpoints" / "best.ckpt").unlink()
+    LocalConfigs().manipulate_search_path(search_path)
+    assert len(search_path.config_search_path) == 1

@@ -104,9 +104,17 @@ class LocalConfigs(SearchPathPlugin):
     """Makes Hydra search the folder ``conf`` of the current directory before the configs of the package."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        own = Path.cwd() / "conf"
-        if own.is_dir() and own.resolve() != config_directory().resolve():
+        directory = own_directory()
+        own = None if directory is None else directory / "conf"
+        if own is not None and own.is_dir() and own.resolve() != config_directory().resolve():
             search_path.prepend("own", f"file://{own}")
+
+
+def own_directory() -> Path | None:
+    """Where the user's own configs and classes are: the current directory. None in a run, which may be a stranger's."""
+    here = Path.cwd()
+    of_a_run = (".hydra/config.yaml", "checkpoints/best.ckpt", "checkpoints/last.ckpt")
+    return None if any((here / name).exists() for name in of_a_run) else here
 
 
 @contextmanager

@@ -1,13 +1,12 @@
 """The program ``lookback``, such as ``lookback train attention=bahdanau``, which has all commands."""
 
-import os
 import sys
 
 
 def main() -> None:
     """Runs the command that is the first argument, with the other arguments."""
     from lookback import __version__
-    from lookback.commands.launch import COMMANDS, launch
+    from lookback.commands.launch import COMMANDS, launch, own_directory
     from lookback.common.suggestions import one_of
 
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"
@@ -18,7 +17,8 @@ def main() -> None:
         print(__version__)
     elif name in COMMANDS:
         sys.argv = [f"lookback {name}", *sys.argv[2:]]
-        sys.path.append(os.getcwd())  # for classes of the user that their own configs name
+        if (own := own_directory()) is not None:
+            sys.path.append(str(own))  # for classes of the user that their own configs name
         launch(name)
     else:
         print(f"error: lookback {name}: no such command; expected {one_of(COMMANDS, name)}", file=sys.stderr)
