@@ -12,7 +12,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from lookback.commands.launch import COMMANDS, explain, plain_errors, resumed_arguments
+from lookback.commands.launch import COMMANDS, explain, plain_errors, restored_if_refused, resumed_arguments
 from lookback.common.errors import InputError
 from support.running import CONF
 
@@ -94,6 +94,60 @@ def test_resume_repeats_what_was_typed_in_the_same_directory(tmp_path: Path) -> 
         config = hydra.compose("train", arguments, return_hydra_config=True)
     assert Path(config.hydra.run.dir) == directory
     assert config.trainer.max_epochs == 4
+
+
+ONE = "- attention=none\n"
+HYDRA = "hydra:\n  overrides:\n    task:\n    - attention=none\n  verbose: false\n"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "hydra_yaml"),
+    [(ONE, HYDRA), (ONE, None), (ONE, HYDRA[:20]), (None, HYDRA), ("", HYDRA), ("\0\0\0", HYDRA)],
+)
+def test_a_run_killed_while_its_arguments_were_written_keeps_them(
+    tmp_path: Path, overrides: str | None, hydra_yaml: str | None
+) -> None:
+    (tmp_path / ".hydra").mkdir()
+    for name, text in (("config", "seed: 1\n"), ("hydra", hydra_yaml), ("overrides", overrides)):
+        if text is not None:
+            (tmp_path / ".hydra" / f"{name}.yaml").write_text(text)
+    assert resumed_arguments([f"resume={tmp_path}"])[0] == "attention=none"
+
+
+@pytest.mark.parametrize("hydra_yaml", [None, "", "hydra:\n  overrides:\n    task:\n    - attention=none\n"])
+def test_a_run_killed_before_its_arguments_were_written_says_so(tmp_path: Path, hydra_yaml: str | None) -> None:
+    """Without arguments, resuming would train the default settings in the place of those that were typed."""
+    (tmp_path / ".hydra").mkdir()
+    (tmp_path / ".hydra" / "config.yaml").write_text("seed: 1\n")
+    if hydra_yaml is not None:
+        (tmp_path / ".hydra" / "hydra.yaml").write_text(hydra_yaml)
+    with pytest.raises(
+        InputError, match=f"killed before it began, and nothing was trained.*hydra.run.dir='{tmp_path}'"
+    ):
+        resumed_arguments([f"resume={tmp_path}"])
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").touch()
+    (tmp_path / ".hydra" / "overrides.yaml").touch()
+    with pytest.raises(InputError, match=f"is lost .*expected its command .*hydra.run.dir='{tmp_path}', which goes on"):
+        resumed_arguments([f"resume={tmp_path}"])
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_configs_are_restored_if_the_run_never_began(tmp_path: Path, begun: bool) -> None:
+    config = tmp_path / ".hydra" / "config.yaml"
+    config.parent.mkdir()
+    config.write_text("before")
+
+    def resume() -> None:
+        with restored_if_refused(tmp_path):
+            config.write_text("after")
+            if begun:
+                (tmp_path / "status.json").write_text("{}")
+            sys.exit(2)
+
+    with pytest.raises(SystemExit):
+        resume()
+    assert config.read_text() == ("after" if begun else "before")
 
 
 def test_resume_is_of_one_run() -> None:

@@ -41,6 +41,62 @@ def test_status_of_what_went_wrong(tmp_path: Path, error: BaseException, expecte
     assert read_status(tmp_path / "status.json") == (expected, reason)
 
 
+def test_a_finished_run_stays_finished_if_nothing_was_trained(tmp_path: Path) -> None:
+    last = tmp_path / "last.ckpt"
+    last.write_text("update 9")
+    path = tmp_path / "status.json"
+    with recording(path, one_line, last):
+        pass
+    for error in (RuntimeError("a chart"), KeyboardInterrupt()):
+        with pytest.raises(type(error)), recording(path, one_line, last):
+            raise error
+        assert read_status(path) == ("finished", None)
+
+    def train_on() -> None:
+        with recording(path, one_line, last):
+            last.unlink()
+            last.write_text("update 10")
+            raise RuntimeError("later")
+
+    with pytest.raises(RuntimeError):
+        train_on()
+    assert read_status(path) == ("failed", "RuntimeError: later")
+
+
+def test_a_status_that_cannot_be_written_does_not_hide_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def train() -> None:
+        with recording(tmp_path / "status.json", one_line, tmp_path / "last.ckpt"):
+            monkeypatch.setattr("os.fsync", full)
+            raise RuntimeError("the first")
+
+    with pytest.raises(RuntimeError, match="the first"):
+        train()
+    monkeypatch.undo()
+    assert read_status(tmp_path / "status.json") == ("running", None)
+
+
+@pytest.mark.parametrize("state", ["missing", "torn"])
+def test_the_last_checkpoint_never_silently_takes_the_place_of_the_best(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], state: str
+) -> None:
+    import torch
+
+    run = RunDirectory(tmp_path)
+    run.checkpoints.mkdir()
+    whole = {"config": {"seed": 1}, "global_step": 1, "epoch": 0, "state_dict": {"weight": torch.zeros(1)}}
+    torch.save(whole, run.last)
+    if state == "torn":
+        run.best.write_bytes(run.last.read_bytes()[:-9])
+    assert run.checkpoint()["config"] == {"seed": 1}
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"note: {run.best}: {state}; last.ckpt takes its place\n")
+
+
 def test_what_is_no_run_directory_is_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such directory"):
         RunDirectory.existing(tmp_path / "absent")

@@ -73,3 +73,21 @@ def test_the_row_of_an_update_is_written_with_the_checkpoint_before_it(tmp_path:
     log.log_metrics({"train/loss": 2.0}, step=1)
     log.log_metrics({"train/loss": 3.0}, step=2)
     assert (tmp_path / "metrics.csv").read_text().splitlines() == ["step,epoch,train/loss", "0,,1.0", "1,,2.0"]
+
+
+def test_a_torn_file_keeps_its_whole_rows_and_says_that_some_are_missing(tmp_path: Path) -> None:
+    log = MetricsLog(tmp_path / "metrics.csv")
+    for step in range(6):
+        log.log_metrics({"train/loss": 1.0 + step}, step=step)
+    log.save()
+    whole = (tmp_path / "metrics.csv").read_bytes()
+    for torn, kept, has_gap in ((whole, 5, False), (whole[:-3], 5, False), (whole[:-20], 4, True), (b"", 0, True)):
+        (tmp_path / "metrics.csv").write_bytes(torn)
+        resumed = MetricsLog(tmp_path / "metrics.csv")
+        resumed.resume(4)
+        assert [*resumed.rows] == [*range(kept)]
+        assert resumed.has_gap(6, every=1) == has_gap
+    (tmp_path / "metrics.csv").unlink()
+    resumed = MetricsLog(tmp_path / "metrics.csv")
+    resumed.resume(4)
+    assert resumed.has_gap(6, every=1)

@@ -1,6 +1,7 @@
 """Resumed trainings: they end with the numbers of a training that never stopped, or are refused."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,66 @@ def test_a_run_that_max_steps_ended_goes_on_in_its_epoch(tmp_path: Path, grammar
 def test_a_finished_run_started_again_only_tests_again(tmp_path: Path, grammar_cache: str) -> None:
     once = run(tmp_path, grammar_cache)
     assert numbers(run(tmp_path, grammar_cache)) == numbers(once)
+
+
+def test_the_best_checkpoint_stays_the_best_after_the_run_is_moved_or_copied(
+    tmp_path: Path, grammar_cache: str, interrupts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of four validations is the best one. The run is stopped after it, copied, and moved."""
+    options = (grammar_cache, "trainer.max_epochs=4", "optimizer.lr=0.2", "scheduler=constant", "~callbacks.budgets")
+    whole = run(tmp_path / "whole", *options)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "a", *options, "+callbacks.interrupt={_target_: support.running.Interrupt, update: 5}")
+    shutil.copytree(tmp_path / "a", tmp_path / "copy")
+    before = contents(tmp_path / "a")
+    assert numbers(run(tmp_path / "copy", *options)) == numbers(whole)
+    assert contents(tmp_path / "a") == before
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "a").rename(tmp_path / "elsewhere" / "b")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert numbers(run("b", *options)) == numbers(whole)
+
+
+EARLY = ("callbacks=early_stopping", "callbacks.early_stopping.patience=1", "optimizer.lr=1e-9", "trainer.max_epochs=9")
+
+
+@pytest.mark.parametrize(
+    "validations",
+    ["trainer.check_val_every_n_epoch=1", "trainer.check_val_every_n_epoch=null"],
+    ids=["at the end of an epoch", "at any update"],
+)
+def test_early_stopping_goes_on_where_it_was_and_what_it_ended_is_only_tested_again(
+    tmp_path: Path, grammar_cache: str, interrupts: None, monkeypatch: pytest.MonkeyPatch, validations: str
+) -> None:
+    options = (grammar_cache, *EARLY, validations)
+    whole = run(tmp_path / "whole", *options)
+    updates = whole["cost"]["updates"]
+    assert 3 < updates < 9
+    stop = f"+callbacks.interrupt={{_target_: support.running.Interrupt, update: {updates - 1}}}"
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", *options, stop)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lookback.training.fit.test", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "parts", *options)
+    assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "interrupted"
+    for _ in range(2):
+        assert numbers(run(tmp_path / "parts", *options)) == numbers(whole)
+        assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "finished"
+    assert timeless(tmp_path / "parts") == timeless(tmp_path / "whole")
+    budgets = "test/budgets.npz"
+    assert (tmp_path / "parts" / budgets).read_bytes() == (tmp_path / "whole" / budgets).read_bytes()
+
+
+def test_fewer_epochs_than_were_trained_are_refused(tmp_path: Path, grammar_cache: str) -> None:
+    run(tmp_path, grammar_cache, "trainer.max_epochs=3")
+    with pytest.raises(InputError, match=r"trainer\.max_epochs=1: the run has trained for 2; expected that"):
+        run(tmp_path, grammar_cache, "trainer.max_epochs=1")
+    assert json.loads((tmp_path / "status.json").read_text())["status"] == "finished"
 
 
 def test_another_network_does_not_go_on_from_a_checkpoint(tmp_path: Path, grammar_cache: str) -> None:

@@ -21,8 +21,9 @@ from omegaconf import DictConfig
 from lookback.commands.overrides import check_files, check_overrides, quoted, quoted_paths
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
+from lookback.common.files import atomic_write
 from lookback.common.trust import check_trusted, trusted_names
-from lookback.common.yaml_files import read_list
+from lookback.common.yaml_files import read_list, read_yaml
 
 # For --help, Hydra makes about a hundred deep copies of its store of configs, which takes half of the time. The store
 # is a singleton, so a copy of it can be the store itself.
@@ -142,22 +143,32 @@ def plain_errors() -> Iterator[None]:
 
 @contextmanager
 def restored_if_refused(directory: Path | None) -> Iterator[None]:
-    """Restores the configs in ``directory``/.hydra if the command ends with bad input.
+    """Restores the configs in ``directory``/.hydra if the command ends with bad input before the run begins.
 
-    When a run is resumed, Hydra writes the arguments there before they can be checked.
+    When a run is resumed, Hydra writes the arguments there before they can be checked. A run that has begun writes
+    status.json.
 
     Args:
         directory: the run that is resumed, if there is one.
     """
-    folder = directory / ".hydra" if directory is not None else None
-    before = {path: path.read_bytes() for path in folder.glob("*.yaml")} if folder is not None else {}
+    if directory is None:
+        yield
+        return
+    before = {path: path.read_bytes() for path in (directory / ".hydra").glob("*.yaml")}
+    started = _modified(directory / "status.json")
     try:
         yield
     except SystemExit as end:
-        if end.code == 2:
+        if end.code == 2 and _modified(directory / "status.json") == started:
             for path, content in before.items():
-                path.write_bytes(content)
+                if path.read_bytes() != content:
+                    with atomic_write(path) as file:
+                        file.write(content)
         raise
+
+
+def _modified(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.is_file() else None
 
 
 def resumed_directory(arguments: list[str]) -> Path | None:
@@ -183,14 +194,47 @@ def resumed_arguments(arguments: list[str]) -> list[str]:
         return arguments
     if {"-m", "--multirun"} & set(arguments):
         raise InputError(f"resume={directory}: expected no -m beside it, because one run is resumed")
-    saved = directory / ".hydra" / "overrides.yaml"
-    if not saved.is_file():
-        raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory")
     rest = [argument for argument in arguments if not argument.startswith(("resume=", "trust="))]
-    lines = [line for line in read_list(saved) if line not in rest]  # what is typed again is the user's own
+    # what is typed again is the user's own
+    lines = [line for line in saved_arguments(directory) if line not in rest]
     check_overrides(lines, directory, typed_trust(arguments))
     check_files(directory)
     return [*lines, f"hydra.run.dir={quoted(str(directory))}", *rest]
+
+
+def saved_arguments(directory: Path) -> list[str]:
+    """The arguments that a run was started with, as Hydra wrote them into ``directory``/.hydra.
+
+    Hydra writes them twice: first into hydra.yaml and then into overrides.yaml. A process that is killed there leaves
+    one of the two missing or empty, but not both, unless the run is new and has trained nothing.
+
+    Raises:
+        InputError: if neither file has them.
+    """
+    folder = directory / ".hydra"
+    if not _is_empty(folder / "overrides.yaml"):
+        return read_list(folder / "overrides.yaml")
+    if not _is_empty(folder / "hydra.yaml"):
+        hydra = read_yaml(folder / "hydra.yaml")
+        whole = hydra.get("hydra") if isinstance(hydra, dict) else None
+        if isinstance(whole, dict) and "verbose" in whole:  # what Hydra writes last: with it, all is there
+            return [str(override) for override in whole["overrides"]["task"]]
+    if not (folder / "config.yaml").is_file():
+        raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory")
+    if any((directory / "checkpoints").glob("*.ckpt")):
+        raise InputError(
+            f"resume={directory}: what the run was started with is lost (no list in .hydra/overrides.yaml); expected "
+            f"its command as it was typed, with hydra.run.dir={quoted(str(directory))}, which goes on from there"
+        )
+    raise InputError(
+        f"resume={directory}: the run was killed before it began, and nothing was trained; expected its command as it "
+        f"was typed, with hydra.run.dir={quoted(str(directory))} if it is to be the same directory"
+    )
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file is missing, or has no text in it; after a power cut it may be full of zeros."""
+    return not path.is_file() or not path.read_bytes().strip(b"\0 \n")
 
 
 def typed_trust(arguments: list[str]) -> frozenset[str]:

@@ -31,8 +31,8 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
         os.replace(temporary, path)
         _sync_folder(path.parent)
     except OSError as error:
-        if error.filename in (None, str(temporary)):  # a full disk is an error without a name
-            error.filename, error.filename2 = str(path), None
+        if error.errno is not None and error.filename in (None, str(temporary)):  # on a full disk it names no file
+            error.filename = str(path)
         raise
     finally:
         with suppress(OSError):  # it is not there, or the folder cannot be changed, which the error above says

@@ -1,5 +1,6 @@
 """How a training writes its checkpoints."""
 
+from io import BytesIO
 from typing import Any
 
 import torch
@@ -17,5 +18,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: _PATH, storage_options: Any | None = None) -> None:
+        content = BytesIO()  # torch has an error of its own for a disk that is full
+        torch.save(checkpoint, content)
         with atomic_write(path) as file:
-            torch.save(checkpoint, file)
+            file.write(content.getbuffer())

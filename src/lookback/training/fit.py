@@ -29,7 +29,7 @@ from lookback.training.callbacks.progress import in_terminal, training_progress
 from lookback.training.checkpoint_io import AtomicCheckpointIO
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.quiet import quiet
-from lookback.training.resume import Resumed, check_same_settings, check_same_text, resumed_from
+from lookback.training.resume import Resumed, check_not_shorter, check_same_settings, check_same_text, resumed_from
 from lookback.training.test import print_results, test
 from lookback.training.trainer_settings import stream_settings, validation_settings
 from lookback.training.training_data import training_data
@@ -64,6 +64,7 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
     resumed = resumed_from(run)
     if resumed is not None:  # before anything in the directory changes: a refusal leaves the run as it is
         check_same_settings(resumed.config, plain_config(config), run)
+        check_not_shorter(resumed, config.trainer.max_epochs)
         data = _prepare_data(config)
         check_same_text(data, run)
     with recording(run.status, one_line, run.last):
@@ -131,8 +132,12 @@ def _train_and_test(config: DictConfig, run: RunDirectory, data: TranslationData
     )
     for logger in loggers:
         logger.log_hyperparams(module.config)
+    has_gap = False
     if resumed is not None:
         metrics.resume(resumed.update)
+        has_gap = metrics.has_gap(resumed.update, resumed.config["trainer"]["log_every_n_steps"])
+        if has_gap:
+            print(f"note: {metrics.path}: rows are missing, so it is not known how the training converged", flush=True)
         print(f"going on from {resumed.path} (update {resumed.update:,})", flush=True)
     try:
         trainer.fit(module, datamodule=data, ckpt_path=resumed.path if resumed else None, weights_only=True)
@@ -154,7 +159,9 @@ def _train_and_test(config: DictConfig, run: RunDirectory, data: TranslationData
         attention=config.names.attention,
         data_name=config.names.data,
         seed=config.seed,
-        convergence=convergence(metrics.logged("validation/bleu"), metrics.logged("validation/perplexity")),
+        convergence=None
+        if has_gap
+        else convergence(metrics.logged("validation/bleu"), metrics.logged("validation/perplexity")),
         cost=cost.summary(module.model),
         training_data=training_data(data),
     )

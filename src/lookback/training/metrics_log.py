@@ -1,12 +1,14 @@
 """The logger that writes metrics.csv."""
 
 from argparse import Namespace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from lightning.pytorch.loggers.logger import Logger, rank_zero_experiment
 from lightning.pytorch.utilities import rank_zero_only
 
+from lookback.common.files import atomic_write
 from lookback.runs.metrics import read_rows, write_metrics
 
 
@@ -27,9 +29,19 @@ class MetricsLog(Logger):
         self._checkpointed = False
 
     def resume(self, step: int) -> None:
-        """Reads the rows that an interrupted run has written, up to ``step``."""
-        if self.path.is_file():
+        """Reads the rows that an interrupted run has written, up to ``step``; of a torn file, what is whole."""
+        text = self.path.read_bytes() if self.path.is_file() else b""
+        whole = text[: text.rfind(b"\n") + 1]
+        if whole != text:  # the last line was cut off
+            with atomic_write(self.path) as file:
+                file.write(whole)
+        if whole:
             self.rows |= {at: row for at, row in read_rows(self.path).items() if at <= step}
+
+    def has_gap(self, step: int, every: int) -> bool:
+        """Whether rows before ``step`` are missing, if one was logged at least ``every`` updates."""
+        steps = [-1, *(at for at in sorted(self.rows) if at < step), step - 1]
+        return every > 0 and any(later - earlier > every for earlier, later in pairwise(steps))
 
     def logged(self, name: str) -> list[tuple[int, float]]:
         """(updates so far, value) of every row that has the metric, in order; step 0 is the first update."""

@@ -82,6 +82,18 @@ def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDir
                 )
 
 
+def check_not_shorter(resumed: Resumed, max_epochs: int | None) -> None:
+    """Checks that the training has not trained for more epochs than it is now to have.
+
+    Raises:
+        InputError: if it has.
+    """
+    if max_epochs not in (None, -1) and resumed.epoch > max_epochs:
+        raise InputError(
+            f"trainer.max_epochs={max_epochs}: the run has trained for {resumed.epoch}; expected that many or more"
+        )
+
+
 def check_same_text(data: TranslationData, run: RunDirectory) -> None:
     """Checks that the training text still gives the tokenizers that the run was started with.
 

@@ -1,0 +1,105 @@
+"""Every file of a run directory, torn, empty or missing: the run is resumed with the same numbers, or says why not."""
+
+import json
+import re
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lookback.common.errors import InputError
+from support.running import numbers, run
+from support.trainings import timeless
+
+OPTIONS = ("trainer.max_epochs=3", "encoder.dropout=0.2", "optimizer.lr=0.02")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, grammar_cache: str) -> tuple[Path, dict[str, Any]]:
+    """A run that was never stopped."""
+    directory = tmp_path_factory.mktemp("runs") / "whole"
+    return directory, run(directory, grammar_cache, *OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, grammar_cache: str) -> Path:
+    """The same run, stopped in its second epoch. Its last checkpoint is one update later than its best."""
+    directory = tmp_path_factory.mktemp("runs") / "stopped"
+    stop = "+callbacks.interrupt={_target_: support.running.Interrupt, update: 5}"
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run(directory, grammar_cache, *OPTIONS, "callbacks.last.minutes=0", stop)
+    signal.signal(signal.SIGINT, before)  # Lightning ignores further interrupts after the first
+    return directory
+
+
+def damage(path: Path, how: str) -> None:
+    content = path.read_bytes()
+    path.unlink()
+    if how != "missing":
+        path.write_bytes(b"" if how == "empty" else content[: len(content) // 2])
+
+
+FILES = [
+    ["checkpoints/last.ckpt"],
+    ["checkpoints/best.ckpt"],
+    ["checkpoints/last.ckpt", "checkpoints/best.ckpt"],
+    ["metrics.csv"],
+    ["tokenizer/source.json"],
+    ["tokenizer/target.json"],
+    ["status.json", "test/alignments.npz", "test/budgets.npz"],
+]
+
+
+@pytest.mark.parametrize("how", ["torn", "empty", "missing"])
+@pytest.mark.parametrize("files", FILES, ids=" ".join)
+def test_a_stopped_run(
+    tmp_path: Path,
+    grammar_cache: str,
+    whole: tuple[Path, dict[str, Any]],
+    stopped: Path,
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    how: str,
+) -> None:
+    directory = tmp_path / "run"
+    shutil.copytree(stopped, directory)
+    assert sum(1 for path in directory.rglob("*.*") if path.is_file() and path.name[0] != ".") == len(
+        {file for several in FILES for file in several}
+    )
+    for file in files:
+        damage(directory / file, how)
+    if files[0].startswith("tokenizer/"):  # what the weights were trained with, which nothing else can say
+        with pytest.raises(InputError, match=re.escape(str(directory / files[0]))) as refused:
+            run(directory, grammar_cache, *OPTIONS)
+        assert "\n" not in str(refused.value)
+        return
+    resumed = run(directory, grammar_cache, *OPTIONS)
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
+    assert json.loads((directory / "status.json").read_text())["status"] == "finished"
+    if files == ["metrics.csv"]:
+        assert [line for line in said if str(directory / "metrics.csv") in line and "rows are missing" in line]
+        assert resumed["convergence"] is None
+        assert numbers({**resumed, "convergence": whole[1]["convergence"]}) == numbers(whole[1])
+        return
+    assert numbers(resumed) == numbers(whole[1])
+    assert timeless(directory) == timeless(whole[0])
+    for name in ("test/predictions.jsonl", "test/alignments.npz", "test/budgets.npz"):
+        assert (directory / name).read_bytes() == (whole[0] / name).read_bytes(), name
+    torn = [file for file in files if "ckpt" in file and (how != "missing" or "best" in file)]
+    assert all(any(file in line for line in said) for file in torn), said
+
+
+@pytest.mark.parametrize("how", ["torn", "empty", "missing"])
+def test_a_finished_run_writes_its_results_again(
+    tmp_path: Path, grammar_cache: str, whole: tuple[Path, dict[str, Any]], how: str
+) -> None:
+    directory = tmp_path / "run"
+    shutil.copytree(whole[0], directory)
+    for name in ("predictions.jsonl", "segments.npz", "results.json"):
+        damage(directory / "test" / name, how)
+    assert numbers(run(directory, grammar_cache, *OPTIONS)) == numbers(whole[1])
+    for name in ("predictions.jsonl", "segments.npz"):
+        assert (directory / "test" / name).read_bytes() == (whole[0] / "test" / name).read_bytes(), name
