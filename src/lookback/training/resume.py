@@ -52,8 +52,8 @@ def resumed_from(run: RunDirectory) -> Resumed | None:
             continue
         checkpoint = read_checkpoint(path)
         return Resumed(path, checkpoint["global_step"], checkpoint["epoch"], checkpoint["config"])
-    if found:
-        print(f"note: {run.path}: no checkpoint can be read; the training starts anew", flush=True)
+    if found or run.status.is_file():
+        print(f"note: {run.path}: no checkpoint to go on from; the training starts anew", flush=True)
     return None
 
 
