@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import netrc
 import os
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -18,11 +20,15 @@ from lightning.pytorch.loggers import WandbLogger
 
 from lookback.common.errors import InputError
 from lookback.evaluation import midpoint
+from lookback.tracking.offline_parts import is_whole, offline_parts, run_id
+from lookback.tracking.tolerance import tolerated
 
 if TYPE_CHECKING:
     from lookback.runs import Run
     from lookback.runs.alignments import AlignedSentence
 
+START_SECONDS, FINISH_SECONDS = 60, 300
+"""How long a training waits for W&B: for the run at its beginning, for the upload of what is left at its end."""
 MODES = ("auto", "online", "offline", "disabled")
 SCORE_COLUMNS = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated", "n")
 """Columns of ``by_length`` in results.json that are logged as curves."""
@@ -54,7 +60,7 @@ def wandb_logger(
     mode: str = "auto",
     chart: str | None = None,
 ) -> TrackingLogger:
-    """A logger that writes its files into ``directory``. Each training is one W&B run.
+    """A logger that writes its files into ``directory``. Each training is one W&B run, however often it is resumed.
 
     Args:
         directory: where the files are written.
@@ -91,7 +97,8 @@ def wandb_logger(
         name=name,
         tags=list(tags),
         mode=mode,
-        settings=wandb.Settings(silent=True, console="off"),
+        id=run_id(directory),  # Lightning passes resume="allow" beside it
+        settings=wandb.Settings(silent=True, console="off", init_timeout=START_SECONDS, finish_timeout=FINISH_SECONDS),
     )
     # Lightning always passes this argument, and W&B warns that it has no meaning any more
     logger._wandb_init.pop("anonymous", None)
@@ -239,16 +246,38 @@ def shown_sentences(sentences: Sequence[AlignedSentence]) -> dict[str, AlignedSe
     return {name: fitting[place] for name, place in chosen.items() if places.index(place) == list(chosen).index(name)}
 
 
-def finish(exit_code: int) -> None:
+def finish(exit_code: int, directory: Path | str) -> None:
     """Ends the W&B run of this process, if there is one, so that the next job of a sweep gets a run of its own.
+
+    It prints where the run is: its link, or how its files get to W&B.
 
     Args:
         exit_code: 0 if the run has succeeded, 1 if it has failed.
+        directory: the run directory.
     """
-    import sys
+    if "wandb" not in sys.modules:
+        return
+    import wandb
 
-    if "wandb" in sys.modules:
-        import wandb
+    run = wandb.run
+    if run is None:
+        return
+    with tolerated("Weights & Biases", f"what it has not uploaded is in {directory}/wandb"):
+        link = None if run.offline or run.disabled else run.url
+        run.finish(exit_code=exit_code)
+        if link is not None:
+            print(f"Weights & Biases: {link}", flush=True)
+        elif not run.disabled:
+            _print_sync(directory)
 
-        if wandb.run is not None:
-            wandb.finish(exit_code=exit_code)
+
+def _print_sync(directory: Path | str) -> None:
+    """Prints the command that uploads the parts of an offline run, and names those of a killed process."""
+    parts = offline_parts(directory)
+    print(f"Weights & Biases: wandb sync {' '.join(shlex.quote(str(part)) for part in parts)}", flush=True)
+    for part in parts:
+        if not is_whole(part):
+            print(
+                f"warning: {part}: not whole, because its process was killed; records at its end are lost",
+                file=sys.stderr,
+            )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.pytorch.loggers import Logger, WandbLogger
+from lightning.pytorch.loggers import WandbLogger
 from omegaconf import DictConfig
 
 from lookback.common.configs import build, one_line
@@ -13,11 +13,12 @@ from lookback.common.errors import InputError
 from lookback.common.files import remove_temporaries
 from lookback.data import TranslationData
 from lookback.evaluation import convergence
-from lookback.runs import Results
+from lookback.runs import Results, Run
 from lookback.runs.arm import arm_name
 from lookback.runs.directory import RunDirectory
 from lookback.runs.lock import locked
 from lookback.runs.status import recording
+from lookback.tracking.tolerance import TolerantLogger, tolerated
 from lookback.tracking.weights_and_biases import finish, log_test
 from lookback.training.announcement import announce, warn_of_short_limits
 from lookback.training.build import build_data, build_module, build_once, plain_config
@@ -67,17 +68,20 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
         check_not_shorter(resumed, config.trainer.max_epochs)
         data = _prepare_data(config)
         check_same_text(data, run)
-    with recording(run.status, one_line, run.last):
-        exit_code = 1
-        try:
+    exit_code = 1
+    try:
+        with recording(run.status, one_line, run.last):
             if data is None:
                 data = _prepare_data(config)
                 data.save_tokenizers(run.tokenizers)
-            record = _train_and_test(config, run, data, resumed)
-            exit_code = 0
-            return record
-        finally:
-            finish(exit_code)
+            record, trackers = _train_and_test(config, run, data, resumed)
+        exit_code = 0
+        # now that the numbers and the status are written: an abort inside a renderer cannot be caught
+        _report(run, record, plain_config(config), trackers)
+    finally:
+        finish(exit_code, run.path)
+    print(f"results: {run.path} (the page: report.html, the curve: length_curve.svg)", flush=True)
+    return record
 
 
 def _prepare_data(config: DictConfig) -> TranslationData:
@@ -106,14 +110,18 @@ def _check_settings(config: DictConfig) -> None:
         raise InputError(f"trainer.devices={config.trainer.devices}: expected 1; a training runs on one device so far")
 
 
-def _train_and_test(config: DictConfig, run: RunDirectory, data: TranslationData, resumed: Resumed | None) -> Results:
+def _train_and_test(
+    config: DictConfig, run: RunDirectory, data: TranslationData, resumed: Resumed | None
+) -> tuple[Results, Sequence[TolerantLogger]]:
+    """What results.json holds, and the loggers beside metrics.csv, which the test is logged to."""
     lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
     announce(config, data, module, run.path)
     warn_of_short_limits(data, module.search.rule)
 
     cost, metrics = Cost(), MetricsLog(run.path / "metrics.csv")
-    loggers = [metrics, *([build(config.logger)] if config.logger else [])]
+    trackers = [TolerantLogger(build(config.logger))] if config.logger else []
+    loggers = [metrics, *trackers]
     trainer = build(
         config.trainer,
         **(stream_settings(config) if data.streams else validation_settings(config, data)),
@@ -165,22 +173,28 @@ def _train_and_test(config: DictConfig, run: RunDirectory, data: TranslationData
         cost=cost.summary(module.model),
         training_data=training_data(data),
     )
-    _report(run, record, module.config, loggers)
     print_results(record)
-    print(f"training: {rates_line(record['cost'])}")
-    print(f"results: {run.path} (the page: report.html, the curve: length_curve.svg)", flush=True)
-    return record
+    print(f"training: {rates_line(record['cost'])}", flush=True)
+    return record, trackers
 
 
-def _report(run: RunDirectory, record: Results, config: dict[str, Any], loggers: Sequence[Logger]) -> None:
-    """Logs the test to Weights & Biases, and writes the length curve and the page of this run."""
-    # imported here so that the training does not wait for the libraries that draw charts
-    from lookback.report import length_chart, save_chart, write_report
-    from lookback.runs import Run
+def _report(run: RunDirectory, record: Results, config: dict[str, Any], trackers: Sequence[TolerantLogger]) -> None:
+    """Logs the test to Weights & Biases, and writes the length curve and the page of this run.
 
+    What fails is one warning each: the numbers are there.
+    """
     finished = Run(run.path, record["arm"], record["attention"], record["seed"], "finished", None, record, config)
-    for logger in loggers:
-        if isinstance(logger, WandbLogger):
-            log_test(logger, finished)
-    save_chart(length_chart([finished]), run.path, "length_curve")
-    write_report([finished], run.path / "report.html")
+    for tracker in trackers:
+        if tracker.works and isinstance(tracker.logger, WandbLogger):
+            with tolerated("Weights & Biases", "the test is not logged there; its numbers are in test/results.json"):
+                log_test(tracker.logger, finished)
+    again = f"`python compare.py runs={run.path} out={run.path / 'report.html'}` makes the page again"
+    # imported here so that the training does not wait for the libraries that draw charts
+    with tolerated("length_curve", again):
+        from lookback.report import length_chart, save_chart
+
+        save_chart(length_chart([finished]), run.path, "length_curve")
+    with tolerated("report.html", again):
+        from lookback.report import write_report
+
+        write_report([finished], run.path / "report.html")

@@ -16,6 +16,8 @@ LARGEST, SMALLEST, WIDTH = 24, 9, 720
 """Pixels: the largest and the smallest side of a cell, and the width into which a long sentence's cells must fit"""
 VISIBLE = 0.004
 """Smaller weights would look white"""
+LONGEST_WORD, LONGEST_TITLE = 40, 200
+"""Characters that are drawn of a word and of the title: Vega takes minutes to measure a text of 100,000"""
 DARKEST, GOLD = "#08306b", "#D55E00"
 
 
@@ -48,6 +50,7 @@ def alignment_chart(
             f"weights: shape {weights.shape}, expected {(len(rows), len(columns))}, a row a target word and a column a "
             "source word, end tokens too"
         )
+    rows, columns = ([_shortened(word, LONGEST_WORD) for word in words] for words in (rows, columns))
     side = max(SMALLEST, min(LARGEST, WIDTH // len(columns)))
     size = max(7, min(12, side - 3))
     seen = np.argwhere(weights >= VISIBLE)  # NaN, from a model that diverged, is not seen
@@ -75,7 +78,9 @@ def alignment_chart(
     chart = LayerChart(layer=layers).properties(
         width=alt.Step(side),
         height=alt.Step(side),
-        title=alt.TitleParams(title, anchor="start", frame="group", fontSize=13, color=INK, offset=10),
+        title=alt.TitleParams(
+            _shortened(title, LONGEST_TITLE), anchor="start", frame="group", fontSize=13, color=INK, offset=10
+        ),
     )
     return (
         chart.configure(font=FONT, background="white", padding=10)
@@ -89,6 +94,10 @@ def alignment_png(chart: alt.LayerChart) -> bytes:
     """The chart as PNG in its own size, drawn without a browser."""
     # altair checked each part as it was built; to check the whole takes half as long as drawing it
     return vl_convert.vegalite_to_png(chart.to_json(validate=False), scale=1)
+
+
+def _shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _axis(words: Sequence[str], size: int, side: Literal["top", "left"], angle: int) -> alt.Axis:
