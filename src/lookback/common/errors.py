@@ -3,9 +3,25 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from lookback.common.visible_text import visible
+
+_LONGEST = 1500
+"""Characters of a message"""
+
 
 class InputError(ValueError):
-    """Bad input. The message says what is wrong, where (file and line, or config key) and what was expected."""
+    """Bad input. The message says what is wrong, where (file and line, or config key) and what was expected.
+
+    It is one line of visible text, whatever it quotes: a damaged file may hold line ends, escape sequences of a
+    terminal or megabytes. Of a long message the beginning and the end are kept.
+
+    Args:
+        message: what it says.
+    """
+
+    def __init__(self, message: str) -> None:
+        line = visible(" ".join(message.splitlines()))
+        super().__init__(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 300]} … {line[-290:]}")
 
 
 @contextmanager

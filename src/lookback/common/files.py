@@ -1,6 +1,7 @@
 """Atomic writes: a file is written under a temporary name in its folder, put on the disk, and then renamed."""
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -64,3 +65,33 @@ def write_json(path: Path | str, value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     with atomic_write(path) as file:
         file.write(text.encode())
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: for what is no JSON, also where Python reads it: NaN, infinity, numbers beyond a float or beyond 64
+            bits, and lists in lists in lists without end.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+    except RecursionError:
+        raise ValueError("too deep") from None
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**63:
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number

@@ -1,11 +1,13 @@
 """Reading `.npz` files of a run directory: only the arrays that are known, each of its type."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
+from numpy.lib import format
 from numpy.typing import NDArray
 
 from lookback.common.errors import InputError
@@ -20,6 +22,8 @@ class Kind(NamedTuple):
 
 
 COUNTS = Kind("iu", 1)
+LARGEST = 1 << 32
+"""Bytes of an array: some kilobytes of a file may claim to unpack to more than a machine has"""
 
 
 def read_arrays(path: Path | str, kinds: Mapping[str, Kind], expected: str) -> dict[str, NDArray[Any]]:
@@ -29,12 +33,15 @@ def read_arrays(path: Path | str, kinds: Mapping[str, Kind], expected: str) -> d
     type, with other dimensions, or with a number that is not finite or under 0, but for weights (`f`, 2 dimensions).
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in kinds if name in file}
-    except TypeError:
-        raise InputError(f"{path}: one array; {expected}") from None  # a .npy of this name
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise InputError(f"{path}: {' '.join(str(error).split())}; {expected}") from None
+        with ZipFile(path) as file:
+            members = {member.filename: member for member in file.infolist()}
+            arrays = {name: _array(file, member) for name in kinds if (member := members.get(f"{name}.npy"))}
+    except BadZipFile as error:
+        raise InputError(f"{path}: {error}; {expected}") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; {expected}") from None
+    except Exception as error:  # what zipfile, its decompressors and numpy's parser raise for a damaged file
+        raise InputError(f"{path}: {type(error).__name__}: {error}; {expected}") from None
     for name, array in arrays.items():
         types, dimensions = kinds[name]
         if array.dtype.kind not in types or array.ndim != dimensions:
@@ -44,3 +51,21 @@ def read_arrays(path: Path | str, kinds: Mapping[str, Kind], expected: str) -> d
         if set(types) <= set("iuf") and name != "weights" and not (np.isfinite(array) & (array >= 0)).all():
             raise InputError(f"{path}: {name} holds a number that is not finite or under 0; {expected}")
     return arrays
+
+
+def _array(file: ZipFile, member: ZipInfo) -> NDArray[Any]:
+    """The array in a member.
+
+    Raises:
+        ValueError: if its header promises another size than the member has; numpy would take the memory for it first.
+    """
+    with file.open(member) as stream:
+        version = format.read_magic(stream)
+        read_header = format.read_array_header_1_0 if version == (1, 0) else format.read_array_header_2_0
+        shape, _, kind = read_header(stream)
+        size = math.prod(shape) * kind.itemsize
+        if member.file_size > LARGEST or size != member.file_size - stream.tell():
+            raise ValueError(f"{member.filename} is of {member.file_size:,} bytes, and its header says {size:,}")
+    with file.open(member) as stream:
+        array: NDArray[Any] = format.read_array(stream, allow_pickle=False)
+        return array

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookback.common.errors import InputError
-from lookback.common.files import atomic_write
+from lookback.common.files import atomic_write, parse_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,9 @@ def read_predictions(path: Path | str) -> list[Prediction]:
 
 def _prediction(line: str, where: str) -> Prediction:
     try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON ({error.msg}); expected one object a line") from None
-    except RecursionError:
-        raise InputError(f"{where}: not JSON (too deep); expected one object a line") from None
+        record = parse_json(line)
+    except ValueError as error:
+        raise InputError(f"{where}: not JSON ({getattr(error, 'msg', error)}); expected one object a line") from None
     if not isinstance(record, dict) or record.keys() != _TYPES.keys():
         found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
         raise InputError(f"{where}: found {found}; expected the keys {', '.join(_TYPES)}")

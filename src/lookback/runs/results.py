@@ -1,14 +1,12 @@
 """`test/results.json`: the numbers of one run, checked against their schema and read back."""
 
-import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lookback.common.errors import InputError
-from lookback.common.files import write_json
+from lookback.common.files import parse_json, write_json
 from lookback.common.suggestions import listed, nearest
 from lookback.runs.schema import SCHEMA, SCHEMA_VERSION, TRAINING_DATA, Field, Results, fields_of
 
@@ -40,27 +38,15 @@ def read_results(path: Path | str) -> Results:
     of its attention.
     """
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse, parse_float=_finite)
+        record = parse_json(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; expected a results.json") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not JSON ({error})") from None
     upgraded: Any = _upgraded(record)
     check_results(upgraded, str(path))
     found: Results = upgraded
     return found
-
-
-def _refuse(constant: str) -> float:
-    """NaN and infinities are no JSON, though Python reads them."""
-    raise ValueError(f"{constant} is no number of JSON")
-
-
-def _finite(text: str) -> float:
-    """1e999 is a number of JSON, and infinite in Python."""
-    if not math.isfinite(number := float(text)):
-        raise ValueError(f"{text[:20]} is too large a number")
-    return number
 
 
 def _upgraded(record: Any) -> Any:

@@ -1,13 +1,12 @@
 """`status.json`: how a run ended."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lookback.common.errors import InputError
-from lookback.common.files import atomic_write, write_json
+from lookback.common.files import atomic_write, parse_json, write_json
 
 STATUSES = ("running", "finished", "failed", "interrupted")
 
@@ -50,7 +49,7 @@ def read_status(path: Path) -> tuple[str, str | None]:
     if not path.exists():
         return "unknown", "the run left no status.json"
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}; expected a JSON object with status and reason") from None
     if not isinstance(record, dict) or record.get("status") not in STATUSES:

@@ -91,7 +91,7 @@ def _refuse_list(file: Path) -> None:
     try:
         with _open(file) as stream:
             json.load(stream)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: is no JSON ({error}), expected a list of objects, or an object a line") from error
 
 
@@ -100,7 +100,7 @@ def _refuse_object(line: str, fields: tuple[str, ...], where: str) -> None:
         return
     try:
         value = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: is no JSON ({error}), expected an object a line") from error
     if not isinstance(value, dict):
         raise InputError(f"{where}: is no JSON object, expected one a line")
