@@ -330,9 +330,7 @@ def test_a_run_that_max_steps_ends_inside_an_epoch_is_validated_there(tmp_path: 
 
 def test_a_diverged_training_stops_and_says_so(tmp_path: Path, grammar_cache: str) -> None:
     wild = ("optimizer=sgd", "optimizer.lr=1e38", "trainer.gradient_clip_val=null", "trainer.max_epochs=2")
-    with pytest.raises(
-        InputError, match=r"training diverged: the validation loss is (nan|inf) at update \d+; expected"
-    ):
+    with pytest.raises(InputError, match=r"training diverged: the loss is (nan|inf) at update \d, in the batch of "):
         run(tmp_path, grammar_cache, *wild)
     assert "diverged" in json.loads((tmp_path / "status.json").read_text())["reason"]
 

@@ -20,6 +20,7 @@ from lookback.evaluation.alignment.attention_quality import AttentionQuality, go
 from lookback.nn import LaidOut, Seq2Seq, TokenLoss
 from lookback.runs import Prediction
 from lookback.search import GreedySearch, Search
+from lookback.training.failures import diverged, memory_explained
 from lookback.training.metrics import CorpusBleu, TokenMean
 from lookback.translation.word_weights import WordWeights
 from lookback.translation.writing import Writer
@@ -99,6 +100,8 @@ class TranslationModule(lightning.LightningModule):
         self.train_loss = TokenMean()
         self._curve_point: Tensor | None = None
         """The mean loss since the last logged point, if it is to be logged at the end of this batch."""
+        self._batch: Batch | None = None
+        """The batch that is trained on."""
         self.validation_loss = TokenMean()
         self.validation_bleu = CorpusBleu(bleu_tokenize)
         self.test_loss = TokenMean()
@@ -134,13 +137,25 @@ class TranslationModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_index: int) -> dict[str, Any]:
         """``loss``, which is minimised; ``nll``, the batch's nats without smoothing; ``tokens``, its target tokens."""
-        result = self._loss(batch, self.label_smoothing)
+        with memory_explained(batch, is_training=True):
+            result = self._loss(batch, self.label_smoothing)
+        # on an accelerator to look waits for it, so only where it is waited for anyway
+        if (self.device.type == "cpu" or is_logged(self.trainer)) and not result.loss.isfinite():
+            raise diverged(
+                self.model, batch, f"the loss is {float(result.loss.detach())}", self.trainer.global_step + 1
+            )
+        self._batch = batch
         self.train_loss.update(result.nll.detach(), result.tokens)
         # not later: callbacks save checkpoints before ``on_train_batch_end``, and the tokens of a finished point must
         # not be in them
         self._end_curve_point()
         loss = result.loss / (result.tokens if self.normalize == "tokens" else len(batch))
         return {"loss": loss, "nll": result.nll, "tokens": result.tokens}
+
+    def backward(self, loss: Tensor, *arguments: Any, **options: Any) -> None:  # Lightning's signature
+        assert self._batch is not None
+        with memory_explained(self._batch, is_training=True):
+            super().backward(loss, *arguments, **options)
 
     def _end_curve_point(self) -> None:
         """Ends a point of the training curve if this batch ends an update that is logged."""
@@ -168,7 +183,12 @@ class TranslationModule(lightning.LightningModule):
     ) -> None:
         if is_logged(self.trainer):
             gradients = [weight.grad for weight in self.model.parameters() if weight.grad is not None]
-            self.log("train/gradient_norm", torch.nn.utils.get_total_norm(gradients), on_step=True, on_epoch=False)
+            norm = torch.nn.utils.get_total_norm(gradients)
+            if not norm.isfinite():
+                assert self._batch is not None
+                what = f"the norm of the gradients is {float(norm)}"
+                raise diverged(self.model, self._batch, what, self.trainer.global_step + 1)
+            self.log("train/gradient_norm", norm, on_step=True, on_epoch=False)
             # a tensor on the host, because Lightning would copy a number to the device and wait for the copy
             rate = torch.tensor(float(optimizer.param_groups[0]["lr"]))
             self.log("train/learning_rate", rate, on_step=True, on_epoch=False)
@@ -187,7 +207,7 @@ class TranslationModule(lightning.LightningModule):
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
         # in float32, as the test: the best checkpoint is chosen by the numbers that a test of it would give
-        with torch.autocast(self.device.type, enabled=False):
+        with torch.autocast(self.device.type, enabled=False), memory_explained(batch, is_training=False):
             self._validate(batch)
 
     def _validate(self, batch: Batch) -> None:
@@ -231,6 +251,10 @@ class TranslationModule(lightning.LightningModule):
         self._laid_out = self.model.laid_out()
 
     def test_step(self, batch: Batch, batch_index: int) -> None:
+        with memory_explained(batch, is_training=False):
+            self._test(batch)
+
+    def _test(self, batch: Batch) -> None:
         result = self._loss(batch)
         self.test_loss.update(result.nll, result.tokens)
         texts = data_of(self.trainer).texts("test")
