@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from omegaconf import DictConfig
 
+from lookback.commands.streams import check_open
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
 from lookback.common.words import Link
@@ -88,6 +89,8 @@ def align(config: DictConfig) -> None:
         InputError: if a setting or a file is wrong.
     """
     _check(config)
+    if config.out is None:
+        check_open("stdout", "out=FILE")
     gold = None if config.gold is None else _read_gold(config)
     # read both files to their end first, so that a mistake in line 700,000 is found before anything is written
     deque(read_pairs(config.source, config.target), maxlen=0)

@@ -19,6 +19,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 
 from lookback.commands.overrides import check_files, check_overrides, quoted, quoted_paths
+from lookback.commands.streams import open_closed_streams
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
@@ -56,6 +57,7 @@ def launch(name: str) -> None:
     """
     # with this, Hydra raises errors instead of printing its own version of them
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8")

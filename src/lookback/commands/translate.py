@@ -8,6 +8,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from lookback.commands.streams import check_open
 from lookback.common.checks import check_switches
 from lookback.common.configs import build
 from lookback.common.errors import InputError, config_errors
@@ -34,6 +35,7 @@ def translate(config: DictConfig) -> None:
     """
     with config_errors():
         check_switches({"scores": config.scores, "alignments": config.alignments, "warnings": config.warnings})
+    check_open("stdout", "a file or a pipe for the translations")
     translator = Translator.load(config.run, unknown_words=config.unknown_words, trust=config.trust)
     if config.alignments and not translator.looks_back:
         raise InputError(f"alignments=true: {config.run} {translator.why_no_alignment}")
@@ -112,8 +114,7 @@ def read_stream() -> Iterator[str]:
         InputError: with the line's number, if a line is not UTF-8.
     """
     # not sys.stdin, because Python cannot exit while a thread waits for a line of it
-    if sys.stdin is None:
-        raise InputError("standard input is closed; expected text, or input=FILE")
+    check_open("stdin", "text, or input=FILE")
     with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
         for number, line in enumerate(stream, start=1):
             try:

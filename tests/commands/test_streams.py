@@ -1,0 +1,72 @@
+"""Closed standard streams: one line, or silence, and never a traceback."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.running import PROJECT
+
+_SHOWN = """
+import os, sys
+from lookback.commands.streams import open_closed_streams
+open_closed_streams()
+print("to standard output")
+print("to standard error", file=sys.stderr)
+sys.stdin.read()
+sys.stdout.flush(), sys.stderr.flush()
+with open(sys.argv[1], "w") as file:
+    file.write(str(file.fileno()))
+"""
+
+
+def shell(command: list[str], redirected: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    line = f"{shlex.join(command)} {redirected}"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        ["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+
+
+@pytest.mark.parametrize(
+    ("closed", "out", "err"),
+    [
+        ("<&-", "to standard output\n", "to standard error\n"),
+        (">&-", "", "to standard error\n"),
+        ("2>&-", "to standard output\n", ""),
+        ("<&- >&- 2>&-", "", ""),
+    ],
+)
+def test_no_file_gets_the_number_of_a_closed_stream(closed: str, out: str, err: str, tmp_path: Path) -> None:
+    done = shell([sys.executable, "-c", _SHOWN, "file"], closed, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, out, err)
+    assert int((tmp_path / "file").read_text()) > 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "closed", "said"),
+    [
+        (["translate.py", "run=nowhere"], ">&-", "error: standard output is closed; expected a file or a pipe for"),
+        (["align.py", "run=a", "source=b", "target=c"], ">&-", "error: standard output is closed; expected out=FILE"),
+        (["compare.py", "runs=nowhere"], "<&- >&-", "error: nowhere: no such directory"),
+        (["train.py", "seed=-1"], "<&- >&-", "error: seed=-1: expected a whole number"),
+    ],
+)
+def test_a_command_without_its_streams_ends_in_one_line(
+    typed: list[str], closed: str, said: str, tmp_path: Path
+) -> None:
+    script = PROJECT / typed[0]
+    start = [str(script)] if script.exists() else ["-m", "lookback", script.stem]
+    done = shell([sys.executable, *start, *typed[1:]], closed, tmp_path)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(said)
+
+
+def test_translate_without_its_input_says_so(finished: Path, tmp_path: Path) -> None:
+    done = shell([sys.executable, str(PROJECT / "translate.py"), f"run={finished}"], "<&-", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: standard input is closed; expected text, or input=FILE\n"
