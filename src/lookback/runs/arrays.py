@@ -63,6 +63,8 @@ def _array(file: ZipFile, member: ZipInfo) -> NDArray[Any]:
         version = format.read_magic(stream)
         read_header = format.read_array_header_1_0 if version == (1, 0) else format.read_array_header_2_0
         shape, _, kind = read_header(stream)
+        if kind.hasobject:
+            raise ValueError(f"{member.filename} holds objects, which need allow_pickle")
         size = math.prod(shape) * kind.itemsize
         if member.file_size > LARGEST or size != member.file_size - stream.tell():
             raise ValueError(f"{member.filename} is of {member.file_size:,} bytes, and its header says {size:,}")

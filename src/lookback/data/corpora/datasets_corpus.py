@@ -18,7 +18,7 @@ from lookback.common.suggestions import one_of
 from lookback.data.corpora.corpus import SPLITS, check_settings
 from lookback.data.corpora.fields import text_columns
 from lookback.data.corpora.gold_alignment import with_alignment
-from lookback.data.corpora.pairs import cached_pairs, first_rows, pair_features, random_rows
+from lookback.data.corpora.pairs import cached_pairs, first_rows, pair_features, random_rows, stream_pairs
 from lookback.data.corpora.record_files import refuse_records
 from lookback.data.datasets_private import (
     datasets_fingerprint,
@@ -199,7 +199,7 @@ class DatasetsCorpus(ABC):
         whole = cached_pairs("hub", parts, title, batches)
         return cached_pairs("hub", (parts, limit, seed), title, lambda _: random_rows(whole, limit, seed))
 
-    def _batches(self, split: Split, rows: Any, scratch: Path) -> Iterator[pa.RecordBatch]:
+    def _batches(self, split: Split, rows: Any, scratch: Path | None) -> Iterator[pa.RecordBatch]:
         if rows is None:
             # for a slice of local files, ``datasets`` copies all their splits; a whole split can be read as a stream
             rows = self._read(split, scratch, streaming=bool(split.files) and split.is_whole)
@@ -217,6 +217,9 @@ class DatasetsCorpus(ABC):
         with self._explained(split):
             rows = with_features(rows)
             columns = rows.column_names
+        if split.files:  # read here, an error in a row that is reached later is explained like one in the first
+            pairs = stream_pairs(partial(self._batches, split, None, None))
+            return pairs if self.limit is None else pairs.take(self.limit)
         pairs = rows.with_format("arrow").map(
             partial(self._texts, split=split, first_row=None),
             batched=True,
@@ -256,7 +259,7 @@ class DatasetsCorpus(ABC):
                 f"data.path={self.path}: no network, and no copy of it in the cache; expected one of the two, or its "
                 "files on this machine, as data.path=DIR"
             ) from error
-        except (ValueError, RuntimeError, OSError, DatasetsError) as error:
+        except (ValueError, LookupError, RuntimeError, OSError, DatasetsError) as error:
             _raise_if_disk_is_full(error)
             self._refuse(split, error)
         finally:

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import zlib
+from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def check_records(file: Path, format: str | None) -> None:
 
 def csv_fields(file: Path) -> list[str]:
     """The names in the first line of a CSV file."""
-    return next(_csv_rows(file))
+    return next(_csv_rows(file))[1]
 
 
 def csv_options(file: Path) -> dict[str, Any]:
@@ -77,12 +78,10 @@ def refuse_records(file: Path, format: str | None, fields: tuple[str, ...]) -> N
             _refuse_object(line, fields, f"{file}:{number}")
     elif format == "csv":
         cells = _csv_rows(file)
-        header = next(cells)
-        for row in cells:
+        _, header = next(cells)
+        for line, row in cells:
             if len(row) > len(header):
-                raise InputError(
-                    f"{file}:{cells.line_num}: has {len(row)} cells, expected {len(header)}, as the first line has"
-                )
+                raise InputError(f"{file}:{line}: has {len(row)} cells, expected {len(header)}, as the first line has")
     elif format == "parquet":
         _refuse_parquet(file)
 
@@ -126,9 +125,14 @@ def _refuse_parquet(file: Path) -> None:
         raise InputError(f"{file}: is empty, expected one pair or more")
 
 
-def _csv_rows(file: Path) -> Any:
-    """A reader of the rows of a CSV file. The first row names the fields."""
-    return csv.reader((f"{line}\n" for line in read_lines(file)), delimiter=_separator(file))
+def _csv_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file, each with the line that it ends in. The first row names the fields."""
+    rows = csv.reader((f"{line}\n" for line in read_lines(file)), delimiter=_separator(file))
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{file}:{rows.line_num}: is no CSV ({error}), expected a row of cells") from error
 
 
 def _separator(file: Path) -> str:
