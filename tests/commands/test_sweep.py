@@ -68,3 +68,16 @@ def test_a_job_that_did_not_finish_is_compared_all_the_same_and_fails_the_sweep(
 def test_a_sweep_without_any_run_says_so(tmp_path):
     with pytest.raises(SystemExit, match=r"error: .*neither a run directory"):
         end_of(tmp_path)
+
+
+def test_a_comparison_that_breaks_is_one_line_and_how_to_make_it_again(tmp_path, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("the renderer\nis broken")
+
+    leave_run(tmp_path / "0", "none")
+    monkeypatch.setattr("lookback.report.compare", fail)
+    with pytest.raises(SystemExit) as ended:
+        end_of(tmp_path)
+    line = str(ended.value.code)
+    assert line.startswith(f"error: the comparison of {tmp_path}: RuntimeError: the renderer is broken; ")
+    assert line.endswith(f"`python compare.py runs={tmp_path}` makes it again")

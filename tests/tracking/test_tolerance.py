@@ -89,6 +89,18 @@ def test_a_chart_and_a_page_that_cannot_be_drawn_are_a_warning_each(
     assert all(f"python compare.py runs={tmp_path} out={tmp_path / 'report.html'}" in line for line in lines)
 
 
+def test_alignments_that_cannot_be_written_are_a_warning(
+    tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(errno.EDQUOT, "Disk quota exceeded", "alignments.npz")
+
+    monkeypatch.setattr("lookback.training.callbacks.alignment_snapshots.write_alignments", fail)
+    run(tmp_path, grammar_cache)
+    assert is_finished(tmp_path)
+    assert f"warning: {tmp_path / 'test' / 'alignments.npz'}: alignments.npz: Disk quota" in capsys.readouterr().err
+
+
 def test_a_test_that_weights_and_biases_does_not_take_is_a_warning(
     tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

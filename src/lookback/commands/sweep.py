@@ -1,6 +1,5 @@
 """The report at the end of a sweep, which compares its runs."""
 
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ class SweepReport(Callback):
     """
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:  # Hydra's signature
-        from lookback.common.errors import InputError  # imported here, because ``--help`` needs no report
+        from lookback.common.configs import one_line  # imported here, because ``--help`` needs no report
+        from lookback.common.errors import InputError
         from lookback.report import compare
         from lookback.runs import read_runs
 
@@ -26,8 +26,8 @@ class SweepReport(Callback):
             compare(runs, directory)
         except InputError as error:
             raise SystemExit(f"error: {error}") from None
-        except Exception:  # Hydra would only warn, and the sweep would count as a success
-            traceback.print_exc()
-            raise SystemExit(1) from None
+        except Exception as error:  # Hydra would only warn, and the sweep would count as a success
+            again = f"the runs are whole; `python compare.py runs={directory}` makes it again"
+            raise SystemExit(f"error: the comparison of {directory}: {one_line(error)}; {again}") from None
         if any(run.status != "finished" for run in runs):
             raise SystemExit(1)

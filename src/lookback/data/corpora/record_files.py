@@ -79,9 +79,11 @@ def refuse_records(file: Path, format: str | None, fields: tuple[str, ...]) -> N
     elif format == "csv":
         cells = _csv_rows(file)
         _, header = next(cells)
-        for line, row in cells:
+        for ended_at, row in cells:
             if len(row) > len(header):
-                raise InputError(f"{file}:{line}: has {len(row)} cells, expected {len(header)}, as the first line has")
+                raise InputError(
+                    f"{file}:{ended_at}: has {len(row)} cells, expected {len(header)}, as the first line has"
+                )
     elif format == "parquet":
         _refuse_parquet(file)
 

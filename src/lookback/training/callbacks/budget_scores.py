@@ -13,6 +13,7 @@ from lookback.data import Batch
 from lookback.data.units import count_words
 from lookback.evaluation import sentence_statistics
 from lookback.runs.budgets import Budgets, write_budgets
+from lookback.tracking.tolerance import tolerated
 from lookback.training.callbacks.alignment_snapshots import stratified_sample
 from lookback.training.callbacks.cost import Cost
 from lookback.training.callbacks.progress import in_terminal
@@ -144,7 +145,8 @@ class BudgetScores(Callback):
             target_tokens=tuple(self.target_tokens),
             statistics=torch.stack(self.statistics).numpy(),
         )
-        write_budgets(self.path, budgets)
+        with tolerated(str(self.path), "the report has the scores of the moments before"):
+            write_budgets(self.path, budgets)
 
     def _column(self, name: str) -> NDArray[np.int64]:
         return np.array([row[name] for row in self._rows], dtype=np.int64)
