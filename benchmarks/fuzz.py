@@ -10,6 +10,7 @@ native code, or a file of some bytes that asks for gigabytes.
 """
 
 import argparse
+import faulthandler
 import gzip
 import io
 import json
@@ -525,6 +526,7 @@ def outcome(reader: Reader, number: int, folder: Path) -> str:
 def work(name: str, first: int, last: int) -> None:
     """Tries the inputs from ``first`` up to ``last``. Prints each number, which this process may not survive, then its
     outcome as JSON."""
+    faulthandler.enable()
     with tempfile.TemporaryDirectory(prefix="lookback-fuzz-") as place:
         os.environ["HF_DATASETS_CACHE"] = place
         folder = Path(place)
@@ -578,7 +580,7 @@ def found_by(name: str, inputs: int, first: int) -> Found:
             present = None
             for line in process.stdout:
                 watch.cancel()
-                watch = threading.Timer(SILENCE, process.kill)
+                watch = threading.Timer(SILENCE, process.send_signal, [signal.SIGABRT])
                 watch.start()
                 said = json.loads(line)
                 if isinstance(said, int):
@@ -592,7 +594,8 @@ def found_by(name: str, inputs: int, first: int) -> Found:
             error = process.stderr.read().decode(errors="replace").strip().splitlines()
             code = process.wait()
         if present is not None:
-            found.add(present, f"the process ended with {code}: {error[-1][:120] if error else ''}")
+            stack = [line.strip() for line in error if line.lstrip().startswith("File ")][:4] or error[-1:]
+            found.add(present, f"the process ended with {code}: {'; '.join(stack)}")
             next_one = present + 1
         elif code:
             sys.exit(f"{name}: {error[-1] if error else code}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -181,31 +182,33 @@ def _aligned_pairs(paths: tuple[Path, Path]) -> Iterator[pa.RecordBatch]:
     """
     import pyarrow as pa
 
-    sides = [_read_ahead(read_blocks(path)) for path in paths]
-    empty = pa.array([], pa.string())
-    # for each side: the lines whose other side is not read yet, and the number of lines read so far
-    waiting, counts = [empty, empty], [0, 0]
-    while True:
-        for side, blocks in enumerate(sides):
-            if not len(waiting[side]):
-                waiting[side] = next(blocks, empty)
-                counts[side] += len(waiting[side])
-        rows = min(map(len, waiting))
-        if not rows:
-            break
-        yield pa.record_batch([lines[:rows] for lines in waiting], names=list(SIDES))
-        waiting = [lines[rows:] for lines in waiting]
-    for longer, shorter in ((0, 1), (1, 0)):
-        if len(waiting[longer]):
-            counts[longer] += sum(map(len, sides[longer]))
-            raise InputError(
-                f"{paths[longer]}:{counts[shorter] + 1}: has no partner: this file has {counts[longer]:,} lines, "
-                f"{paths[shorter]} has {counts[shorter]:,}; "
-                "expected as many, line N of one to translate line N of the other"
-            )
+    with ExitStack() as stack:
+        # closed here, and not by the garbage collector in whichever thread it runs: a thread could wait for itself
+        sides = [stack.enter_context(closing(_read_ahead(read_blocks(path)))) for path in paths]
+        empty = pa.array([], pa.string())
+        # for each side: the lines whose other side is not read yet, and the number of lines read so far
+        waiting, counts = [empty, empty], [0, 0]
+        while True:
+            for side, blocks in enumerate(sides):
+                if not len(waiting[side]):
+                    waiting[side] = next(blocks, empty)
+                    counts[side] += len(waiting[side])
+            rows = min(map(len, waiting))
+            if not rows:
+                break
+            yield pa.record_batch([lines[:rows] for lines in waiting], names=list(SIDES))
+            waiting = [lines[rows:] for lines in waiting]
+        for longer, shorter in ((0, 1), (1, 0)):
+            if len(waiting[longer]):
+                counts[longer] += sum(map(len, sides[longer]))
+                raise InputError(
+                    f"{paths[longer]}:{counts[shorter] + 1}: has no partner: this file has {counts[longer]:,} lines, "
+                    f"{paths[shorter]} has {counts[shorter]:,}; "
+                    "expected as many, line N of one to translate line N of the other"
+                )
 
 
-def _read_ahead(items: Iterator[_Item]) -> Iterator[_Item]:
+def _read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
     """The same items. A thread makes the next while one is used: two files are unpacked at the same time."""
     with ThreadPoolExecutor(1) as thread:
         following = thread.submit(next, items, None)
