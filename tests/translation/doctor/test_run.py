@@ -49,6 +49,11 @@ def with_attention(run: Path, copy: Path, name: str) -> Path:
     return changed(run, copy, lambda found: found["config"]["attention"].update(_target_=f"support.faulty.{name}"))
 
 
+def examined(run: Path, copy: Path, name: str) -> list[Finding]:
+    """What is found of a copy of a run that has one of the faulty attentions, a class of the user's own."""
+    return doctor(with_attention(run, copy, name), sentences=SENTENCES, trust=f"support.faulty.{name}")
+
+
 def files(folder: Path, sources: list[str], targets: list[str]) -> tuple[Path, Path]:
     paths = folder / "text.source", folder / "text.target"
     for path, lines in zip(paths, (sources, targets), strict=True):
@@ -67,7 +72,7 @@ def test_a_sound_run_has_no_fault(finished: Path) -> None:
 
 
 def test_a_part_that_is_not_saved_is_found(finished: Path, tmp_path: Path) -> None:
-    found = doctor(with_attention(finished, tmp_path / "run", "Unsaved"), sentences=SENTENCES)
+    found = examined(finished, tmp_path / "run", "Unsaved")
     assert faults(found) == {"loading", "same as in its test"}
 
 
@@ -79,19 +84,19 @@ def test_another_model_than_the_one_of_the_test_is_found(finished: Path, tmp_pat
 
 
 def test_an_attention_that_does_nothing_is_a_warning(finished: Path, tmp_path: Path) -> None:
-    found = by_name(doctor(with_attention(finished, tmp_path / "run", "Collapsed"), sentences=SENTENCES))
+    found = by_name(examined(finished, tmp_path / "run", "Collapsed"))
     assert found["attention on one word"].verdict == "warning"
     assert found["attention on one word"].measured == 1
 
 
 def test_a_class_of_the_users_own_that_raises_is_a_fault(finished: Path, tmp_path: Path) -> None:
-    found = doctor(with_attention(finished, tmp_path / "run", "Raising"), sentences=SENTENCES)
+    found = examined(finished, tmp_path / "run", "Raising")
     assert faults(found) >= {"batch size", "search in batches"}
     assert any("the model raised" in finding.explanation for finding in found)
 
 
 def test_a_network_that_refuses_float64_is_examined_in_float32(finished: Path, tmp_path: Path) -> None:
-    found = doctor(with_attention(finished, tmp_path / "run", "InFloat32"), sentences=SENTENCES)
+    found = examined(finished, tmp_path / "run", "InFloat32")
     assert faults(found) == set()
     assert by_name(found)["steps"].limit == 1e-3
 
