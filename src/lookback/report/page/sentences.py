@@ -47,26 +47,38 @@ def sentences(runs: Sequence[Run]) -> dict[str, Any] | None:
     numbers of sentences.
     """
     shown: list[Run] = []
-    predictions: list[list[Prediction]] = []
+    first: list[Prediction] = []
+    outputs: list[list[str]] = []
+    truncated: list[list[bool]] = []
     segments: list[Segments] = []
     for run in ranked(runs):
         path, counts = run.directory / "test" / "predictions.jsonl", segments_of(run)
         if counts is not None and path.exists():
+            predictions = read_predictions(path)
+            if not shown:
+                first = predictions
             shown.append(run)
-            predictions.append(read_predictions(path))
             segments.append(counts)
-    if not shown or not predictions[0]:
+            # sources and references are the same in all runs: kept once, not once a run
+            outputs.append([prediction.hypothesis for prediction in predictions])
+            truncated.append([prediction.truncated for prediction in predictions])
+    if not first:
         return None
-    for run, of, counts in zip(shown, predictions, segments, strict=True):
-        if not len(of) == len(counts) == len(predictions[0]):
+    for run, of, counts in zip(shown, outputs, segments, strict=True):
+        if not len(of) == len(counts) == len(first):
             raise InputError(
                 f"{run.directory}: {len(of)} predictions and {len(counts)} rows of segments.npz; expected "
-                f"{len(predictions[0])}, as {shown[0].directory} has"
+                f"{len(first)}, as {shown[0].directory} has"
             )
     scores = np.stack([np.rint(10 * bleu(counts.bleu_statistics, effective_order=True)) for counts in segments], axis=1)
     # a source without words stands with the shortest ones
     buckets = cut(np.maximum(segments[0].source_length, 1), BOUNDS)
-    rows = [_row(of, list(map(int, tenths))) for of, tenths in zip(zip(*predictions, strict=True), scores, strict=True)]
+    rows = [
+        _row(prediction, list(of), list(map(int, tenths)), cut_off)
+        for prediction, of, tenths, cut_off in zip(
+            first, zip(*outputs, strict=True), scores, zip(*truncated, strict=True), strict=True
+        )
+    ]
     each, kept = _fitting(
         rows, [chosen for _, chosen in buckets], np.ptp(scores, axis=1), BUDGET + MORE * max(0, len(shown) - RUNS)
     )
@@ -80,12 +92,10 @@ def sentences(runs: Sequence[Run]) -> dict[str, Any] | None:
     }
 
 
-def _row(of: Sequence[Prediction], tenths: Sequence[int]) -> Row:
+def _row(of: Prediction, outputs: Sequence[str], tenths: Sequence[int], truncated: Sequence[bool]) -> Row:
     """One sentence as every system wrote it, side by side, so that compression sees what repeats."""
-    first = of[0]
-    outputs = [prediction.hypothesis for prediction in of]
-    truncated = [place for place, prediction in enumerate(of) if prediction.truncated]
-    return [first.id, first.source_length, first.source, first.reference, outputs, tenths, truncated]
+    places = [place for place, is_cut_off in enumerate(truncated) if is_cut_off]
+    return [of.id, of.source_length, of.source, of.reference, outputs, tenths, places]
 
 
 def _fitting(
