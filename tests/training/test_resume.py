@@ -1,12 +1,15 @@
 """Resumed trainings: they end with the numbers of a training that never stopped, or are refused."""
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
+from lookback.common.configs import explain
 from lookback.common.errors import InputError
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
@@ -213,3 +216,30 @@ def test_another_text_does_not_go_on(tmp_path: Path) -> None:
         run(tmp_path / "run", *options, "trainer.max_epochs=2", tiny_data=False)["cost"]["updates"]
         == 2 * (first["cost"]["updates"])
     )
+
+
+def test_a_disk_that_fills_up_leaves_the_last_good_checkpoint_and_one_line(
+    tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is full when the second last.ckpt is written; with room again, the run goes on from the first."""
+    sync, written = os.fsync, []
+
+    def full(number: int) -> None:
+        if ".last.ckpt." in os.readlink(f"/proc/self/fd/{number}"):
+            written.append(number)
+            if len(written) > 1:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(number)
+
+    options = (grammar_cache, "trainer.max_epochs=3", "optimizer.lr=0.02", "~callbacks.budgets")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left") as caught:
+            run(tmp_path, *options)
+    last = RunDirectory(tmp_path).last
+    assert explain(caught.value) == f"{last}: No space left on device"
+    status = json.loads((tmp_path / "status.json").read_text())
+    assert (status["status"], status["reason"]) == ("failed", f"{last}: No space left on device")
+    assert read_checkpoint(last)["global_step"] == 3
+    assert not [*tmp_path.rglob("*.tmp")]
+    assert run(tmp_path, *options)["cost"]["updates"] == 9
