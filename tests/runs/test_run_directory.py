@@ -1,6 +1,7 @@
 """Run directories: what is in one, how it says how it ended, and what is none."""
 
 import json
+import signal
 from datetime import datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from lookback.common.configs import one_line
 from lookback.common.errors import InputError
+from lookback.common.signals import Interrupted
 from lookback.runs.directory import RunDirectory
 from lookback.runs.provenance import git_revision, versions
 from lookback.runs.status import read_status, recording
@@ -32,7 +34,8 @@ def test_status_runs_then_finishes(tmp_path: Path) -> None:
         (InputError("a.txt:3: not UTF-8"), "failed", "a.txt:3: not UTF-8"),
         (RuntimeError("two\nlines"), "failed", "RuntimeError: two lines"),
         (MemoryError(), "failed", "MemoryError:"),
-        (KeyboardInterrupt(), "interrupted", None),
+        (KeyboardInterrupt(), "interrupted", "SIGINT"),
+        (Interrupted(signal.SIGTERM), "interrupted", "SIGTERM"),
     ],
 )
 def test_status_of_what_went_wrong(tmp_path: Path, error: BaseException, expected: str, reason: str | None) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import signal
 import tempfile
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from hydra.core.hydra_config import HydraConfig
 from lightning import Callback, LightningModule, Trainer
 from omegaconf import DictConfig, flag_override
 
+from lookback.common.signals import Interrupted
 from lookback.training.build import build_module
 from lookback.training.module import TranslationModule
 from lookback.translation.translator import Translator
@@ -98,14 +100,17 @@ def translated(capsys: pytest.CaptureFixture[str], directory: Path, source: Path
 
 
 class Interrupt(Callback):
-    """Ctrl+C at the beginning of an update: `+callbacks.interrupt={_target_: support.running.Interrupt, update: 4}`."""
+    """Ends a training at the beginning of an update, as a kill does: nothing is saved any more.
+
+    `+callbacks.interrupt={_target_: support.running.Interrupt, update: 4}`.
+    """
 
     def __init__(self, update: int) -> None:
         self.update = update
 
     def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
         if trainer.global_step == self.update:
-            raise KeyboardInterrupt
+            raise Interrupted(signal.SIGINT)
 
 
 class Fault(Callback):

@@ -1,8 +1,6 @@
-"""What tests of whole trainings share: their metrics.csv, a stream to train on, and interrupts."""
+"""What tests of whole trainings share: their metrics.csv and a stream to train on."""
 
 import csv
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +17,6 @@ def metrics(directory: Path) -> list[dict[str, str]]:
 def timeless(directory: Path) -> list[dict[str, str]]:
     """metrics.csv without what the clock says."""
     return [{name: value for name, value in row.items() if name != "cost/seconds"} for row in metrics(directory)]
-
-
-@pytest.fixture
-def interrupts() -> Iterator[None]:
-    """Restores the handler of Ctrl+C, because Lightning ignores further interrupts after the first."""
-    before = signal.getsignal(signal.SIGINT)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def make_stream(monkeypatch: pytest.MonkeyPatch) -> None:

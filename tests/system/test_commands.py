@@ -174,8 +174,7 @@ def test_a_killed_run_goes_on_with_resume(command: Command, tmp_path: Path, gram
     tests = os.pathsep.join(filter(None, [str(PROJECT / "tests"), os.environ.get("PYTHONPATH")]))
     stop = "+callbacks.interrupt={_target_: support.running.Interrupt, update: 5}"
     stopped = command("train", *options, stop, "hydra.run.dir=parts", PYTHONPATH=tests)
-    assert stopped.status == 1
-    assert stopped.err.splitlines()[-1] == "interrupted"
+    assert stopped.status == 130
     assert "Traceback" not in stopped.err
     typed = ("resume=parts", "trust=support.running.Interrupt", "~callbacks.interrupt")
     resumed = command("train", *typed, PYTHONPATH=tests)

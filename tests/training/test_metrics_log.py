@@ -47,7 +47,7 @@ def test_a_save_that_fails_leaves_the_file_before(tmp_path: Path, monkeypatch: p
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.csv"]
 
 
-def test_a_resumed_log_keeps_the_rows_up_to_its_step(tmp_path: Path) -> None:
+def test_a_resumed_log_keeps_the_rows_up_to_its_update(tmp_path: Path) -> None:
     first = MetricsLog(tmp_path / "metrics.csv")
     for step in (2, 4, 6):
         first.log_metrics({"train/loss": step / 3, "epoch": 0}, step=step)
@@ -55,7 +55,7 @@ def test_a_resumed_log_keeps_the_rows_up_to_its_step(tmp_path: Path) -> None:
     first.save()
 
     second = MetricsLog(tmp_path / "metrics.csv")
-    second.resume(4)
+    second.resume(5)  # the row of the fifth update has step 4
     second.log_metrics({"train/loss": 0.5, "epoch": 1}, step=6)
     second.save()
     rows = read(tmp_path / "metrics.csv")
@@ -63,16 +63,6 @@ def test_a_resumed_log_keeps_the_rows_up_to_its_step(tmp_path: Path) -> None:
     assert float(rows[0]["train/loss"]) == 2 / 3
     assert rows[1]["validation/bleu"] == "7.25"
     assert rows[2]["train/loss"] == "0.5"
-
-
-def test_the_row_of_an_update_is_written_with_the_checkpoint_before_it(tmp_path: Path) -> None:
-    """Lightning logs an update's row after the hooks in which checkpoints are saved; a killed process logs no more."""
-    log = MetricsLog(tmp_path / "metrics.csv")
-    log.log_metrics({"train/loss": 1.0}, step=0)
-    log.after_save_checkpoint(None)
-    log.log_metrics({"train/loss": 2.0}, step=1)
-    log.log_metrics({"train/loss": 3.0}, step=2)
-    assert (tmp_path / "metrics.csv").read_text().splitlines() == ["step,epoch,train/loss", "0,,1.0", "1,,2.0"]
 
 
 def test_a_torn_file_keeps_its_whole_rows_and_says_that_some_are_missing(tmp_path: Path) -> None:
@@ -84,10 +74,10 @@ def test_a_torn_file_keeps_its_whole_rows_and_says_that_some_are_missing(tmp_pat
     for torn, kept, has_gap in ((whole, 5, False), (whole[:-3], 5, False), (whole[:-10], 4, True), (b"", 0, True)):
         (tmp_path / "metrics.csv").write_bytes(torn)
         resumed = MetricsLog(tmp_path / "metrics.csv")
-        resumed.resume(4)
+        resumed.resume(5)
         assert [*resumed.rows] == [*range(kept)]
         assert resumed.has_gap(6, every=1) == has_gap
     (tmp_path / "metrics.csv").unlink()
     resumed = MetricsLog(tmp_path / "metrics.csv")
-    resumed.resume(4)
+    resumed.resume(5)
     assert resumed.has_gap(6, every=1)

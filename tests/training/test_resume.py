@@ -11,6 +11,7 @@ import torch
 
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
+from lookback.common.signals import Interrupted
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from support.running import numbers, run
@@ -20,7 +21,7 @@ from support.trainings import make_stream, timeless
 @pytest.mark.parametrize("scheduler", ["luong", "plateau"])
 @pytest.mark.parametrize("update", [3, 5])
 def test_a_resumed_run_ends_as_one_that_never_stopped(
-    tmp_path: Path, grammar_cache: str, interrupts: None, scheduler: str, update: int
+    tmp_path: Path, grammar_cache: str, scheduler: str, update: int
 ) -> None:
     """Stopped at the end of the first of three epochs, or in the middle of the second."""
     options = (
@@ -33,7 +34,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
     )
     whole = run(tmp_path / "whole", *options)
     stop = f"+callbacks.interrupt={{_target_: support.running.Interrupt, update: {update}}}"
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted):
         run(tmp_path / "parts", *options, stop)
     assert json.loads((tmp_path / "parts" / "status.json").read_text())["status"] == "interrupted"
     assert not (tmp_path / "parts" / "test" / "results.json").exists()
@@ -66,7 +67,7 @@ STREAM = ["batch.shuffle_buffer=17", "trainer.max_steps=9", "trainer.val_check_i
     ids=lambda options: " ".join(options),
 )
 def test_a_run_goes_on_from_any_update(
-    tmp_path: Path, grammar_cache: str, interrupts: None, monkeypatch: pytest.MonkeyPatch, options: list[str]
+    tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
     """A checkpoint at every update: stopped anywhere and twice, a run loses nothing and ends with the same numbers."""
     if options[: len(STREAM)] == STREAM:
@@ -77,10 +78,10 @@ def test_a_run_goes_on_from_any_update(
     assert updates > 4
     stopped = tmp_path / "stopped"
     for update in (updates // 3, updates - 1):
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Interrupted):
             run(stopped, *always, f"+callbacks.interrupt={{_target_: support.running.Interrupt, update: {update}}}")
         held = read_checkpoint(RunDirectory(stopped).last)["global_step"]
-        assert update - held <= 1
+        assert update - held <= 2  # what an update leaves is written before the next, which here ends it
     assert numbers(run(stopped, *always)) == numbers(whole)
     assert timeless(stopped) == timeless(tmp_path / "whole")
     for name in ("test/predictions.jsonl", "test/alignments.npz", "test/budgets.npz"):

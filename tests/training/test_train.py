@@ -13,6 +13,7 @@ from hydra.errors import InstantiationException
 
 from lookback.commands.launch import explain
 from lookback.common.errors import InputError
+from lookback.common.signals import Interrupted
 from lookback.data import GrammarCorpus
 from lookback.evaluation import rise_in_words
 from lookback.runs.checkpoint import read_checkpoint
@@ -199,7 +200,7 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not(tmp_path: Path, g
 
 
 def test_a_point_of_the_training_curve_is_the_mean_of_a_token_since_the_last_point(
-    tmp_path: Path, grammar_cache: str, interrupts: None
+    tmp_path: Path, grammar_cache: str
 ) -> None:
     """Every other update is logged, and the last, whichever it is; a run that stops between two points is no exception.
 
@@ -209,7 +210,7 @@ def test_a_point_of_the_training_curve_is_the_mean_of_a_token_since_the_last_poi
     run(tmp_path / "each", *options)
     some = (*options, "trainer.log_every_n_steps=2", "callbacks.last.minutes=0")
     run(tmp_path / "some", *some)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted):
         run(tmp_path / "parts", *some, "+callbacks.interrupt={_target_: support.running.Interrupt, update: 1}")
     run(tmp_path / "parts", *some)
 

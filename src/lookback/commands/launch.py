@@ -3,6 +3,7 @@
 import copyreg
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -130,7 +131,8 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        sys.exit("interrupted")
+        print("interrupted", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         # the reader has closed the pipe, as ``| head -1`` does; without this, Python complains when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

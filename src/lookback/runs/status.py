@@ -7,41 +7,49 @@ from pathlib import Path
 
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write, parse_json, write_json
+from lookback.common.signals import Interrupted, at_once, deferred
 
 STATUSES = ("running", "finished", "failed", "interrupted")
 
 
 @contextmanager
 def recording(path: Path, in_words: Callable[[BaseException], str], last: Path) -> Iterator[None]:
-    """Keeps the file up to date: running, then finished, failed (with the reason, ``in_words``) or interrupted.
+    """Keeps the file up to date: running, then finished, failed or interrupted.
 
     A finished run that is started again stays finished if an error ends that before anything was trained.
 
     Args:
         path: the file.
-        in_words: the reason that an error gives.
+        in_words: the reason of a failure. The reason of an interrupted run is the name of the signal.
         last: the last checkpoint, which changes when something is trained.
     """
     before = path.read_bytes() if path.is_file() and _status(path) == "finished" else None
     trained = _modified(last)
-    started = _now()
-    write_json(path, {"status": "running", "reason": None, "started": started, "ended": None})
-    status, reason = "failed", None
-    try:
-        yield
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            status = "interrupted"
-        else:
-            reason = in_words(error)
-        with suppress(OSError):  # on a full disk the error that counts is the first one
-            if before is not None and _modified(last) == trained:
-                with atomic_write(path) as file:
-                    file.write(before)
-            else:
-                write_json(path, {"status": status, "reason": reason, "started": started, "ended": _now()})
-        raise
-    write_json(path, {"status": "finished", "reason": None, "started": started, "ended": _now()})
+    with deferred():  # a signal does not disturb the writing
+        started = _now()
+        write_json(path, {"status": "running", "reason": None, "started": started, "ended": None})
+        try:
+            with at_once():
+                yield
+        except BaseException as error:
+            status, reason = _how_it_ended(error, in_words)
+            with suppress(OSError):  # on a full disk the error that counts is the first one
+                if before is not None and _modified(last) == trained:
+                    with atomic_write(path) as file:
+                        file.write(before)
+                else:
+                    write_json(path, {"status": status, "reason": reason, "started": started, "ended": _now()})
+            raise
+        write_json(path, {"status": "finished", "reason": None, "started": started, "ended": _now()})
+
+
+def _how_it_ended(error: BaseException, in_words: Callable[[BaseException], str]) -> tuple[str, str]:
+    """Status and reason of a run that ended with an error."""
+    if isinstance(error, Interrupted):
+        return "interrupted", error.signal.name
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", "SIGINT"
+    return "failed", in_words(error)
 
 
 def read_status(path: Path) -> tuple[str, str | None]:

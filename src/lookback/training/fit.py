@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 from lookback.common.configs import build, one_line
 from lookback.common.errors import InputError
 from lookback.common.files import remove_temporaries
+from lookback.common.signals import deferred, handled
 from lookback.data import TranslationData
 from lookback.evaluation import convergence
 from lookback.runs import Results, Run
@@ -27,6 +28,7 @@ from lookback.training.callbacks.checkpoints import LastValidation
 from lookback.training.callbacks.cost import Cost, rates_line
 from lookback.training.callbacks.precision import MatmulPrecision, check_precision
 from lookback.training.callbacks.progress import in_terminal, training_progress
+from lookback.training.callbacks.stop_on_signal import StopOnSignal
 from lookback.training.checkpoint_io import AtomicCheckpointIO
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.quiet import quiet
@@ -36,6 +38,7 @@ from lookback.training.trainer_settings import stream_settings, validation_setti
 from lookback.training.training_data import training_data
 
 
+@handled()
 def train(config: DictConfig, directory: Path | str) -> Results:
     """Trains and tests what ``config`` names, and writes a run directory.
 
@@ -51,6 +54,7 @@ def train(config: DictConfig, directory: Path | str) -> Results:
 
     Raises:
         InputError: if a setting or the text is wrong, or if the directory holds a run that cannot be resumed so.
+        Interrupted: after a signal. What has been trained is saved (see ``StopOnSignal``).
     """
     run = RunDirectory(directory)
     with locked(run.path):
@@ -130,7 +134,8 @@ def _train_and_test(
         plugins=[AtomicCheckpointIO()],
         enable_progress_bar=in_terminal(),
         callbacks=[
-            LastValidation(),  # first, because what is logged depends on whether this batch is the last
+            StopOnSignal(),
+            LastValidation(),  # before others, because what is logged depends on whether this batch is the last
             cost,
             MatmulPrecision(config.matmul_precision),
             training_progress(cost),
@@ -147,13 +152,8 @@ def _train_and_test(
         if has_gap:
             print(f"note: {metrics.path}: rows are missing, so it is not known how the training converged", flush=True)
         print(f"going on from {resumed.path} (update {resumed.update:,})", flush=True)
-    try:
+    with deferred():  # ``StopOnSignal`` ends the training where it can be resumed exactly
         trainer.fit(module, datamodule=data, ckpt_path=resumed.path if resumed else None, weights_only=True)
-    except SystemExit:
-        # Lightning ends a training like this after Ctrl+C
-        if trainer.interrupted:
-            raise KeyboardInterrupt from None
-        raise
 
     if not run.last.is_file():
         raise InputError("trainer: no epoch was trained to its end; expected max_epochs of 1 or more")

@@ -16,7 +16,9 @@ class MetricsLog(Logger):
     """Collects what Lightning logs and writes the whole file at each save, so that nobody reads half a file.
 
     Metrics that are logged at one step share a row. A resumed run keeps the rows that it wrote before it was
-    interrupted, up to the step from which it resumes. Lightning's own ``CSVLogger`` would delete them.
+    interrupted, up to the update from which it resumes. Later ones are logged again. Lightning's own ``CSVLogger``
+    would delete them all. ``LastCheckpoint`` saves the rows before it writes a checkpoint, so a row that a resumed run
+    does not log again is always in the file.
 
     Args:
         path: the file.
@@ -26,17 +28,19 @@ class MetricsLog(Logger):
         super().__init__()
         self.path = Path(path)
         self.rows: dict[int, dict[str, Any]] = {}
-        self._checkpointed = False
 
-    def resume(self, step: int) -> None:
-        """Reads the rows that an interrupted run has written, up to ``step``; of a torn file, what is whole."""
+    def resume(self, updates: int) -> None:
+        """Reads the rows that an interrupted run has written in its first ``updates`` updates.
+
+        Of a torn file, what is whole.
+        """
         text = self.path.read_bytes() if self.path.is_file() else b""
         whole = text[: text.rfind(b"\n") + 1]
         if whole != text:  # the last line was cut off
             with atomic_write(self.path) as file:
                 file.write(whole)
         if whole:
-            self.rows |= {at: row for at, row in read_rows(self.path).items() if at <= step}
+            self.rows |= {step: row for step, row in read_rows(self.path).items() if step < updates}
 
     def has_gap(self, step: int, every: int) -> bool:
         """Whether rows before ``step`` are missing, if one was logged at least ``every`` updates."""
@@ -66,19 +70,11 @@ class MetricsLog(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         self.rows.setdefault(0 if step is None else step, {}).update(metrics)
-        if self._checkpointed:  # the row of an update is logged after its checkpoint, and must be saved with it
-            self._checkpointed = False
-            self.save()
 
     @rank_zero_only
     def save(self) -> None:
         if self.rows:
             write_metrics(self.path, self.rows)
-
-    @rank_zero_only
-    def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
-        self.save()
-        self._checkpointed = True
 
     @rank_zero_only
     def finalize(self, status: str) -> None:

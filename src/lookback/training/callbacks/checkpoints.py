@@ -30,13 +30,20 @@ class LastValidation(Callback):
 class LastCheckpoint(Checkpoint):
     """Keeps one checkpoint from which a resumed training gives the same numbers as a training that never stopped.
 
-    It is written, and the loggers save with it, after each validation, at the end of an epoch without a validation, and
-    when ``minutes`` have passed since it was last written.
+    It is written after each validation, at the end of an epoch without a validation, before the last update, and when
+    it is ``due``: ``minutes`` have passed since it was last written, or a signal has asked the training to stop
+    (``StopOnSignal``). Loggers save before it is written, so that they hold all that was logged up to it.
 
-    Not written between the batches of one update, because a checkpoint has no place for their gradients. Not written
-    where Lightning 2.6.6 resumes wrongly: before a validation, at an epoch's last batch, and, in a training with
-    ``max_steps``, at the end of an epoch. It is then written at the next moment that is safe: after the validation, at
-    the end of the epoch, or after the next update.
+    These are the moments from which Lightning 2.6.6 resumes exactly, and when it is due it is written at the next one:
+
+    - after an update, if no validation follows and it was not the last of its epoch. What it holds is collected in
+      ``on_train_batch_end`` and written before the next update, because Lightning logs the update in between;
+    - during a validation: the resumed training repeats the whole validation. Except for the last one, which Lightning
+      would not repeat: the checkpoint before the last update stands for it;
+    - after a validation;
+    - at the end of an epoch, but not in a training with ``max_steps``.
+
+    Between the batches of one update there is none, because a checkpoint has no place for their gradients.
 
     Args:
         path: the file.
@@ -44,6 +51,9 @@ class LastCheckpoint(Checkpoint):
 
     Raises:
         ValueError: if ``minutes`` is negative.
+
+    Attributes:
+        due: whether it is to be written at the next exact moment.
     """
 
     def __init__(self, path: Path | str, minutes: float) -> None:
@@ -51,9 +61,11 @@ class LastCheckpoint(Checkpoint):
             raise ValueError(f"minutes={minutes}: expected 0 or more")
         self.path = Path(path)
         self.minutes = minutes
+        self.due = False
         self._written = 0.0
         self._updates = -1
-        self._due = False
+        self._collected: dict[str, Any] | None = None
+        """What is to be written before the next update."""
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._written = time.monotonic()
@@ -75,34 +87,91 @@ class LastCheckpoint(Checkpoint):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        self._due |= time.monotonic() - self._written >= 60 * self.minutes
-        if self._due and not trainer.is_last_batch and not validation_follows(trainer):
-            self._write(trainer)
+        self.due |= time.monotonic() - self._written >= 60 * self.minutes
+        self.due |= trainer.global_step == trainer.estimated_stepping_batches - 1
+        if self.due and not (within_update(trainer) or trainer.is_last_batch or validation_follows(trainer)):
+            self._collected = trainer._checkpoint_connector.dump_checkpoint()
+
+    def on_train_batch_start(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        self.write_collected(trainer)
+
+    def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if self.due:
+            self.write_in_validation(trainer)
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        if not trainer.sanity_checking:
-            self._write(trainer)
+        if trainer.sanity_checking:
+            return
+        if within_update(trainer):
+            self.due = True
+        else:
+            self._write(trainer, trainer._checkpoint_connector.dump_checkpoint())
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        if self._updates != trainer.global_step:
-            self._due = True
+        if not self.holds(trainer):
+            self.due = True
             if trainer.max_steps == -1:
-                self._write(trainer)
+                self._write(trainer, trainer._checkpoint_connector.dump_checkpoint())
 
     def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        if self._updates != trainer.global_step:
-            self._write(trainer)
+        if not self.holds(trainer):
+            self._write(trainer, trainer._checkpoint_connector.dump_checkpoint())
 
-    def _write(self, trainer: lightning.Trainer) -> None:
-        if (trainer.fit_loop.batch_idx + 1) % trainer.accumulate_grad_batches and not trainer.is_last_batch:
-            self._due = True
-            return
-        trainer.save_checkpoint(self.path)
+    def on_save_checkpoint(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        save_loggers(trainer)  # for the best checkpoint, too
+
+    def holds(self, trainer: lightning.Trainer) -> bool:
+        """Whether the file holds the training as it is now."""
+        return self._updates == trainer.global_step
+
+    def write_collected(self, trainer: lightning.Trainer) -> None:
+        """Writes what was collected after the last update, if anything was."""
+        if self._collected is not None:
+            save_loggers(trainer)  # the update has been logged since
+            self._write(trainer, self._collected)
+
+    def write_in_validation(self, trainer: lightning.Trainer) -> bool:
+        """Writes a checkpoint from which the validation is repeated, and returns whether there is one now."""
+        if self.holds(trainer):
+            return True
+        if trainer.should_stop or trainer.sanity_checking:
+            return self._updates == trainer.global_step - 1
+        if within_update(trainer):
+            return False
+        checkpoint = trainer._checkpoint_connector.dump_checkpoint()
+        # Lightning repeats a validation if it finds one that has begun: one batch is started, none is processed
+        progress = checkpoint["loops"]["fit_loop"]["epoch_loop.val_loop.batch_progress"]
+        done = progress["total"]["completed"]
+        progress["total"] = {"ready": done + 1, "started": done + 1, "processed": done, "completed": done}
+        progress["current"] = {"ready": 1, "started": 1, "processed": 0, "completed": 0}
+        progress["is_last_batch"] = False
+        self._write(trainer, checkpoint)
+        return True
+
+    def _write(self, trainer: lightning.Trainer, checkpoint: dict[str, Any]) -> None:
+        trainer.strategy.save_checkpoint(checkpoint, self.path)
+        trainer.strategy.barrier("LastCheckpoint")
         for logger in trainer.loggers:
             logger.after_save_checkpoint(self)  # type: ignore[arg-type]  # the loggers here do not use it
         self._written = time.monotonic()
         self._updates = trainer.global_step
-        self._due = False
+        self._collected = None
+        self.due = False
+
+
+def save_loggers(trainer: lightning.Trainer) -> None:
+    """Puts on the disk what has been logged, so that metrics.csv never trails a checkpoint."""
+    for logger in trainer.loggers:
+        logger.save()
+
+
+def within_update(trainer: lightning.Trainer) -> bool:
+    """Whether more batches follow before the weights are updated (``trainer.accumulate_grad_batches``)."""
+    return bool((trainer.fit_loop.batch_idx + 1) % trainer.accumulate_grad_batches) and not trainer.is_last_batch
 
 
 def moved_state(state: dict[str, Any], callback: ModelCheckpoint) -> dict[str, Any]:

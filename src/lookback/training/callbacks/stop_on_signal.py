@@ -1,0 +1,89 @@
+"""The end of a training that a signal has asked to stop."""
+
+import signal
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import Callback
+
+from lookback.common import signals
+from lookback.data import Batch
+from lookback.training.callbacks.checkpoints import LastCheckpoint
+
+
+class StopOnSignal(Callback):
+    """Ends a training after a signal, as soon as its last checkpoint is written.
+
+    The checkpoint is written at the next moment from which a training is resumed exactly (see ``LastCheckpoint``):
+    after the update that is being computed, or at once during a validation, which is then repeated. Two validations are
+    finished first: one between the batches of an update, and the last one if the update before it has no checkpoint. A
+    training without a ``LastCheckpoint`` ends without a checkpoint.
+
+    If one rank of a distributed training gets a signal, all ranks stop after the same update.
+
+    Lightning's own handlers are replaced. They end a training where it cannot be resumed exactly, and in a Slurm job
+    they save a checkpoint that loses an update.
+    """
+
+    def __init__(self) -> None:
+        self._stops = False
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        signals.install()  # Lightning has set its own by now
+        if self._asked(trainer):
+            self._end()  # nothing has changed since the last checkpoint
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if self._asked(trainer) and (last := last_checkpoint(trainer)) is not None:
+            last.due = True
+
+    def on_train_batch_start(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        if not self._stops:
+            return
+        last = last_checkpoint(trainer)
+        if last is not None:
+            last.write_collected(trainer)
+        if last is None or last.holds(trainer):
+            self._end()
+
+    def on_train_epoch_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        last = last_checkpoint(trainer)
+        if self._stops and (last is None or last.holds(trainer)):
+            self._end()
+
+    def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        if not self._asked(trainer):
+            return
+        last = last_checkpoint(trainer)
+        if last is None or last.write_in_validation(trainer):
+            self._end()
+
+    def on_validation_batch_start(
+        self,
+        trainer: lightning.Trainer,
+        module: lightning.LightningModule,
+        batch: Batch,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        self.on_validation_start(trainer, module)
+
+    def _asked(self, trainer: lightning.Trainer) -> bool:
+        """Whether the training is to stop; in a distributed training all ranks agree."""
+        noted = signals.received() is not None
+        self._stops = self._stops or trainer.strategy.reduce_boolean_decision(noted, all=False)
+        return self._stops
+
+    def _end(self) -> None:
+        # a rank that got no signal itself stops with the others
+        raise signals.Interrupted(signals.received() or signal.SIGTERM)
+
+
+def last_checkpoint(trainer: lightning.Trainer) -> LastCheckpoint | None:
+    """The callback of a trainer that writes the last checkpoint."""
+    callbacks = trainer.callbacks  # type: ignore[attr-defined]
+    return next((callback for callback in callbacks if isinstance(callback, LastCheckpoint)), None)
