@@ -113,6 +113,23 @@ class Interrupt(Callback):
             raise Interrupted(signal.SIGINT)
 
 
+class Send(Callback):
+    """Sends this process a signal, once: the n-th time that Lightning calls a hook.
+
+    `+callbacks.send={_target_: support.running.Send, signal: SIGTERM, hook: on_validation_batch_end, n: 2}`.
+    """
+
+    def __init__(self, signal: str, hook: str, n: int) -> None:
+        self.left = n
+        self.signal = signal
+        setattr(self, hook, self._called)
+
+    def _called(self, *_: Any, **__: Any) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), getattr(signal, self.signal))
+
+
 class Fault(Callback):
     """An error of the program at the beginning of an update."""
 

@@ -61,6 +61,28 @@ _DATA = {
     "steps": ("trainer.max_epochs=-1", "trainer.max_steps=10", "trainer.check_val_every_n_epoch=2"),
     "stream": ("trainer.max_steps=10", "trainer.val_check_interval=4", "batch.shuffle_buffer=17"),
 }
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A signal and its moment: the n-th time that it is reached. An empty moment is a time, in seconds."""
+
+    signal: str
+    moment: str
+    n: int = 1
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.signal} " + (f"{self.moment} ({self.n})" if self.moment else f"after {self.seconds:.2f} s")
+
+
+_TORN = (
+    Stop("SIGKILL", "half checkpoints/last.ckpt"),
+    Stop("SIGKILL", "os.rename checkpoints/last.ckpt"),
+    Stop("SIGKILL", "os.rename checkpoints/best.ckpt"),
+    Stop("SIGKILL", "os.rename metrics.csv"),
+)
+"""The first trial: killed inside the writing of a checkpoint, and between writing and renaming."""
 _COMPARED = ("test/predictions.jsonl", "test/alignments.npz", "test/budgets.npz")
 
 
@@ -92,19 +114,6 @@ class Setting:
             "optimizer.lr=0.05",
             *_DATA[self.data],
         ]
-
-
-@dataclass(frozen=True)
-class Stop:
-    """A signal and its moment: the n-th time that it is reached. An empty moment is a time, in seconds."""
-
-    signal: str
-    moment: str
-    n: int = 1
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        return f"{self.signal} " + (f"{self.moment} ({self.n})" if self.moment else f"after {self.seconds:.2f} s")
 
 
 @dataclass(frozen=True)
@@ -316,10 +325,11 @@ class Harness:
                 os._exit(code)
         if stop is not None and not stop.moment:
             ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
-            while time.monotonic() - start < stop.seconds and os.waitid(os.P_PID, child, ended) is None:
+            while (alive := os.waitid(os.P_PID, child, ended) is None) and time.monotonic() - start < stop.seconds:
                 time.sleep(0.005)
-            noted.write_text(json.dumps({"time": time.monotonic(), "update": None}))
-            os.kill(child, getattr(signal, stop.signal))
+            if alive:
+                noted.write_text(json.dumps({"time": time.monotonic(), "update": None}))
+                os.kill(child, getattr(signal, stop.signal))
         _, status = os.waitpid(child, 0)
         now, sent = time.monotonic(), noted.exists()
         note = json.loads(noted.read_text()) if sent else {"time": start, "update": None}
@@ -411,8 +421,8 @@ def files(directory: Path) -> list[Path]:
 
 
 def drawn_stops(moments: Counter[str], seconds: float, dice: random.Random) -> Iterator[Stop]:
-    """One stop, sometimes two or three: most at a moment, each kind of moment alike, some at a time."""
-    for place in range(dice.choice((1, 1, 2, 3))):
+    """One to six stops: most at a moment, each kind of moment alike, some at a time."""
+    for place in range(dice.choice((1, 2, 3, 4, 6))):
         first = place == 0
         name = dice.choice(SIGNALS)
         if dice.random() < 0.15:
@@ -462,7 +472,7 @@ def main() -> None:
         while sent < given.count:
             setting = settings[len(trials) % len(settings)]
             _, moments, seconds, _ = kills.whole(setting)
-            stops = list(drawn_stops(moments, seconds, dice))
+            stops = list(drawn_stops(moments, seconds, dice)) if trials else _TORN
             trial = kills.trial(len(trials), setting, stops)
             trials.append(trial)
             sent += len(trial.exits.split("; ")) if trial.exits else 0

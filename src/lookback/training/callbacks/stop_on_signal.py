@@ -72,6 +72,9 @@ class StopOnSignal(Callback):
     ) -> None:
         self.on_validation_start(trainer, module)
 
+    def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._asked(trainer)  # the next hook ends the training: other callbacks have yet to save this validation
+
     def _asked(self, trainer: lightning.Trainer) -> bool:
         """Whether the training is to stop; in a distributed training all ranks agree."""
         noted = signals.received() is not None
