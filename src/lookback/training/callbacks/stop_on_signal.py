@@ -70,7 +70,8 @@ class StopOnSignal(Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        self.on_validation_start(trainer, module)
+        if trainer.world_size == 1:  # ranks may have unequal numbers of batches, so they cannot agree here
+            self.on_validation_start(trainer, module)
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         self._asked(trainer)  # the next hook ends the training: other callbacks have yet to save this validation
