@@ -100,7 +100,7 @@ def translated(capsys: pytest.CaptureFixture[str], directory: Path, source: Path
 
 
 class Interrupt(Callback):
-    """Ends a training at the beginning of an update, as a kill does: nothing is saved any more.
+    """Ends a training in an update, as a kill does: nothing is saved any more.
 
     `+callbacks.interrupt={_target_: support.running.Interrupt, update: 4}`.
     """
@@ -108,7 +108,7 @@ class Interrupt(Callback):
     def __init__(self, update: int) -> None:
         self.update = update
 
-    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
+    def on_before_backward(self, trainer: Trainer, module: LightningModule, loss: Any) -> None:
         if trainer.global_step == self.update:
             raise Interrupted(signal.SIGINT)
 
