@@ -45,7 +45,7 @@ def test_a_fault_is_exit_code_1(finished: Path, tmp_path: Path, capsys: pytest.C
     checkpoint["config"]["attention"]["_target_"] = "support.faulty.NotNormalised"
     torch.save(checkpoint, path)
     with pytest.raises(SystemExit) as caught:
-        examine_run(config(copy))
+        examine_run(config(copy, "trust=support.faulty.NotNormalised"))
     assert caught.value.code == 1
     assert "row sums" in next(line for line in capsys.readouterr().out.splitlines() if "fault" in line)
 
