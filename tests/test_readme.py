@@ -51,7 +51,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", commands())
 def test_a_command_composes(command: str, checkout: Path) -> None:
-    line = re.sub(r"[<>].*|--cfg \w+|-m |--help|resume=\S+", "", command)
+    line = re.sub(r"[<>].*|--cfg \w+|-m |--help|resume=\S+( trust=\S+)?", "", command)
     _, _, *overrides = shlex.split(line)
     parsed = OverridesParser.create().parse_overrides(overrides)
     values = [
