@@ -11,6 +11,7 @@ from functools import wraps
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import hydra
 from hydra.core.config_search_path import ConfigSearchPath
@@ -19,13 +20,13 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 
-from lookback.commands.overrides import check_files, check_overrides, quoted, quoted_paths
+from lookback.commands.overrides import check_files, check_overrides, quoted, quoted_paths, single_values
 from lookback.commands.streams import open_closed_streams
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
 from lookback.common.trust import check_trusted, trusted_names
-from lookback.common.yaml_files import read_list, read_yaml
+from lookback.common.yaml_files import read_keys, read_list, read_yaml
 
 # For --help, Hydra makes about a hundred deep copies of its store of configs, which takes half of the time. The store
 # is a singleton, so a copy of it can be the store itself.
@@ -72,27 +73,29 @@ def launch(name: str) -> None:
             hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(task)()
 
 
-def trusting(task: Callable[[DictConfig], None], directory: Path, trusted: frozenset[str]) -> Callable[..., None]:
+def trusting(
+    task: Callable[[DictConfig], Any], directory: Path, trusted: frozenset[str]
+) -> Callable[[DictConfig], Any]:
     """A task that refuses a config with names that the user does not trust, whichever file they come from."""
 
     @wraps(task)
-    def checked(config: DictConfig) -> None:
+    def checked(config: DictConfig) -> Any:
         from omegaconf import OmegaConf
 
         with plain_errors():
             check_trusted(OmegaConf.to_container(config), trusted, f"resume={directory}")
-        task(config)
+        return task(config)
 
     return checked
 
 
-def _task(name: str) -> Callable[[DictConfig], None]:
+def _task(name: str) -> Callable[[DictConfig], Any]:
     module, function, _ = COMMANDS[name]
 
-    def task(config: DictConfig) -> None:
+    def task(config: DictConfig) -> Any:
         # imported here, because ``--help`` does not need torch or anything else of the module
         with plain_errors():
-            getattr(import_module(module), function)(config)
+            return getattr(import_module(module), function)(config)
 
     task.__module__ = f"lookback.commands.{name}"  # Hydra names the job and its log after it
     return task
@@ -182,23 +185,32 @@ def resumed_directory(arguments: list[str]) -> Path | None:
 
 
 def resumed_arguments(arguments: list[str]) -> list[str]:
-    """Replaces ``resume=DIR`` by the arguments that the run in DIR was started with, and by DIR as the run directory.
+    """Replaces ``resume=DIR`` by the arguments that the run or sweep in DIR was started with, and by DIR as its place.
 
     Args:
         arguments: as typed.
 
     Returns:
-        The arguments for Hydra: those of the run first, then the others that were typed, so that these count.
+        The arguments for Hydra: those of the run or sweep first, then the others that were typed, so that these count.
 
     Raises:
-        InputError: if DIR is not a run directory, or if the command is a sweep.
+        InputError: if DIR is not a run directory or, with ``-m``, not the directory of a sweep.
     """
     directory = resumed_directory(arguments)
     if directory is None:
         return arguments
-    if {"-m", "--multirun"} & set(arguments):
-        raise InputError(f"resume={directory}: expected no -m beside it, because one run is resumed")
     rest = [argument for argument in arguments if not argument.startswith(("resume=", "trust="))]
+    if flags := {"-m", "--multirun"} & set(rest):
+        rest = [argument for argument in rest if argument not in flags]
+        lines = _sweep_lines(directory, rest)
+        check_overrides(
+            [single for line in lines for single in single_values(line)],
+            directory,
+            typed_trust(arguments),
+            "multirun.yaml",
+        )
+        check_files(directory)
+        return ["-m", *lines, f"hydra.sweep.dir={quoted(str(directory))}", *rest]
     # what is typed again is the user's own
     lines = [line for line in saved_arguments(directory) if line not in rest]
     check_overrides(lines, directory, typed_trust(arguments))
@@ -224,7 +236,8 @@ def saved_arguments(directory: Path) -> list[str]:
         if isinstance(whole, dict) and "verbose" in whole:  # what Hydra writes last: with it, all is there
             return [str(override) for override in whole["overrides"]["task"]]
     if not (folder / "config.yaml").is_file():
-        raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory")
+        hint = "; it is a sweep, which goes on with -m" if (directory / "multirun.yaml").is_file() else ""
+        raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory{hint}")
     if any((directory / "checkpoints").glob("*.ckpt")):
         raise InputError(
             f"resume={directory}: what the run was started with is lost (no list in .hydra/overrides.yaml); expected "
@@ -239,6 +252,20 @@ def saved_arguments(directory: Path) -> list[str]:
 def _is_empty(path: Path) -> bool:
     """Whether a file is missing, or has no text in it; after a power cut it may be full of zeros."""
     return not path.is_file() or not path.read_bytes().strip(b"\0 \n")
+
+
+def _sweep_lines(directory: Path, typed: list[str]) -> list[str]:
+    """What a sweep was started with, but for what is typed again, and for Hydra's own settings: a launcher is typed."""
+    path = directory / "multirun.yaml"
+    if not path.is_file():
+        raise InputError(
+            f"resume={directory}: no multirun.yaml there; expected the directory of a sweep, because of -m"
+        )
+    try:
+        lines = [str(line) for line in read_keys(path)["hydra"]["overrides"]["task"]]
+    except (KeyError, TypeError):
+        raise InputError(f"{path}: no hydra.overrides.task in it; expected what a sweep leaves there") from None
+    return [line for line in lines if line not in typed]
 
 
 def typed_trust(arguments: list[str]) -> frozenset[str]:

@@ -55,7 +55,22 @@ def _with_quoted_path(argument: str) -> str:
     return f"{key}={quoted(value)}" if is_path else argument
 
 
-def check_overrides(lines: Sequence[str], directory: Path, trusted: frozenset[str]) -> None:
+def single_values(line: str) -> list[str]:
+    """A line for each value that a line of a sweep gives its key; the line itself if it gives one, or is no override."""
+    try:
+        override = OverridesParser.create().parse_override(line)
+    except (HydraException, RecursionError):
+        return [line]
+    if not override.is_sweep_override():
+        return [line]
+    if override.is_discrete_sweep():
+        return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
+    return [f"{override.get_key_element()}=0"]  # an interval: a number between two others
+
+
+def check_overrides(
+    lines: Sequence[str], directory: Path, trusted: frozenset[str], file: str = ".hydra/overrides.yaml"
+) -> None:
     """Checks what a run was started with, before Hydra composes a config of it.
 
     Each line must set or delete a key of the training. It may name what is trusted, may not read the environment, and
@@ -65,11 +80,12 @@ def check_overrides(lines: Sequence[str], directory: Path, trusted: frozenset[st
         lines: of the run's .hydra/overrides.yaml.
         directory: of the run.
         trusted: the names that a run's config may use.
+        file: where the lines are from.
 
     Raises:
         InputError: for the first line that is anything else.
     """
-    where = f"resume={directory}: .hydra/overrides.yaml"
+    where = f"resume={directory}: {file}"
     for line in lines:
         said = f"{where}: {shown(line)}"
         try:

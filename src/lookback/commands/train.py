@@ -1,31 +1,41 @@
 """A training as a Hydra job."""
 
 import logging
+import math
+from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from lookback.common.configs import explain, one_line
+from lookback.runs.metrics import best_value
 from lookback.training.fit import train
 
 log = logging.getLogger(__name__)
 
 
-def run_job(config: DictConfig) -> None:
+def run_job(config: DictConfig) -> float | None:
     """Trains in Hydra's run directory. status.json holds the reason of a failure.
 
     A single job raises its error. A job of a sweep logs it, and the other jobs go on.
 
     Args:
         config: as ``conf/train.yaml`` composes it.
+
+    Returns:
+        Of a job of a sweep: the best value of ``config.optimized_metric``, which a search for settings goes by; NaN if
+        the job failed.
     """
     hydra = HydraConfig.get()
     if hydra.mode != RunMode.MULTIRUN:
         train(config, hydra.runtime.output_dir)
-        return
+        return None
     print(f"\n#{hydra.job.num}  {' '.join(hydra.overrides.task)}", flush=True)
     try:
         train(config, hydra.runtime.output_dir)
     except Exception as error:
         log.error(one_line(error), exc_info=explain(error) is None)
+        return math.nan
+    metrics = Path(hydra.runtime.output_dir, "metrics.csv")
+    return best_value(metrics, config.optimized_metric, hydra.sweeper.get("direction", "minimize"))

@@ -44,6 +44,20 @@ def locked(directory: Path) -> Iterator[None]:
         lock.release()
 
 
+def is_locked(directory: Path) -> bool:
+    """Whether another process holds the lock of a run directory."""
+    from filelock import FileLock, Timeout
+
+    path = directory / ".lock"
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path, blocking=False):
+            return False
+    except Timeout:
+        return True
+
+
 def _said(holder: Path) -> str:
     """Who holds the lock, in words."""
     try:

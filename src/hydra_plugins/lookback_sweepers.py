@@ -1,0 +1,254 @@
+"""The sweepers: a grid, and a search by Optuna. Hydra takes plugins from the package ``hydra_plugins`` alone."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn
+from hydra.plugins.launcher import Launcher
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf
+
+if TYPE_CHECKING:
+    import optuna
+
+    from lookback.commands.jobs import Job
+
+
+class JobSweeper(Sweeper):
+    """What the sweepers share: they compose each job themselves, and give launchers only those that are left to run.
+
+    Args:
+        params: what is varied besides the arguments, ``{key: "a,b,c"}``.
+    """
+
+    def __init__(self, params: Mapping[str, Any] | None) -> None:
+        self.params = params or {}
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        _check_installed(config)
+        self.context = hydra_context
+        self.config: DictConfig = config
+        self.launcher: Launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
+        self.directory = Path(config.hydra.sweep.dir)
+        self._launched = 0
+
+    def parse(self, arguments: Sequence[str]) -> list[Override]:
+        """The overrides of ``params`` and of the arguments, one a key: the last one counts."""
+        parser = OverridesParser.create(config_loader=self.context.config_loader)
+        parsed = parser.parse_overrides([*(f"{key}={value}" for key, value in self.params.items()), *arguments])
+        return list({override.get_key_element(): override for override in parsed}.values())
+
+    def leave_what_was_typed(self) -> None:
+        """Writes multirun.yaml: arms are named after it, and ``resume=`` reads it."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        OmegaConf.save(self.config, self.directory / "multirun.yaml")
+
+    def compose(self, overrides: Sequence[str]) -> "Job":
+        """A job of these overrides, as the launcher will compose it."""
+        from lookback.commands.jobs import compose_job
+
+        return compose_job(self.context.config_loader, self.config, overrides)
+
+    def launch(self, jobs: "Sequence[Job]") -> None:
+        """Runs jobs, as many at a time as the launcher does. What came out of them is in their directories."""
+        returns: Sequence[JobReturn] = self.launcher.launch([job.overrides for job in jobs], self._launched)
+        self._launched += len(jobs)
+        for each in returns:
+            _ = each.return_value  # raises the error of a job that could not even be started
+
+
+class GridSweeper(JobSweeper):
+    """Every combination of the values. Jobs that the sweep's directory has already are not run again.
+
+    All jobs are composed before the first one trains. Finished jobs are left as they are,
+    interrupted ones go on, and of two jobs with the same settings one runs.
+
+    Args:
+        params: as in ``JobSweeper``.
+        max_batch_size: how many jobs the launcher gets at once; None: all.
+        retry_failed: whether jobs that failed are run again.
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, Any] | None = None,
+        max_batch_size: int | None = None,
+        retry_failed: bool = False,
+    ) -> None:
+        super().__init__(params)
+        if max_batch_size is not None and max_batch_size < 1:
+            raise ValueError(f"max_batch_size={max_batch_size}: expected 1 or more, or null")
+        self.max_batch_size = max_batch_size
+        self.retry_failed = retry_failed
+
+    def sweep(self, arguments: list[str]) -> None:
+        from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+
+        from lookback.commands.jobs import jobs_left
+
+        (grid,) = BasicSweeper.split_arguments(self.parse(arguments), None)
+        jobs = [self.compose(overrides) for overrides in grid]
+        self.leave_what_was_typed()
+        left = jobs_left(jobs, self.retry_failed)
+        for first in range(0, len(left), self.max_batch_size or len(left) or 1):
+            self.launch(left[first : first + (self.max_batch_size or len(left))])
+
+
+class OptunaSweeper(JobSweeper):
+    """A search for settings: Optuna proposes each trial from what came out of those before.
+
+    The study is in a database, so a search that is started again goes on where it was: trials are not repeated, and
+    those that were interrupted are asked for again with the settings that they had, so that their runs go on. A trial
+    that fails is recorded as failed, with the reason, and the search goes on.
+
+    Args:
+        params: what is varied besides the arguments: ``{learning_rate: "tag(log, interval(0.001, 0.02))"}``.
+        storage: the URL of the database, such as ``sqlite:///study.db``.
+        study_name: of the study in the database.
+        n_trials: in all, those of earlier starts included.
+        n_jobs: trials that the launcher gets at once.
+        direction: minimize or maximize.
+        sampler: makes an Optuna sampler from a seed.
+        seed: of the proposals. They depend on it and on the trials before, not on how often the search was started.
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, Any] | None,
+        storage: str,
+        study_name: str,
+        n_trials: int,
+        n_jobs: int,
+        direction: str,
+        sampler: "Callable[..., optuna.samplers.BaseSampler]",
+        seed: int,
+    ) -> None:
+        super().__init__(params)
+        if n_trials < 1 or n_jobs < 1:
+            raise ValueError(f"n_trials={n_trials}, n_jobs={n_jobs}: expected 1 or more")
+        if direction not in ("minimize", "maximize"):
+            raise ValueError(f"direction={direction}: expected minimize or maximize")
+        self.storage = storage
+        self.study_name = study_name
+        self.n_trials = n_trials
+        self.n_jobs = n_jobs
+        self.direction = direction
+        self.sampler = sampler
+        self.seed = seed
+
+    def sweep(self, arguments: list[str]) -> None:
+        import optuna
+
+        from lookback.commands.jobs import report_search
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        overrides = self.parse(arguments)
+        fixed = [override.input_line or "" for override in overrides if not override.is_sweep_override()]
+        space = {
+            override.get_key_element(): _distribution(override)
+            for override in overrides
+            if override.is_sweep_override()
+        }
+        self.leave_what_was_typed()
+        study = optuna.create_study(
+            storage=self.storage, study_name=self.study_name, direction=self.direction, load_if_exists=True
+        )
+        self._ask_again(study, fixed)
+        while (left := self.n_trials - _ended(study)) > 0:
+            trials = [self._ask(study, space) for _ in range(min(left, self.n_jobs))]
+            self._run([(trial, self._job(fixed, trial.params)) for trial in trials], study)
+        report_search(study, self.directory, self.config.optimized_metric)
+
+    def _job(self, fixed: Sequence[str], params: Mapping[str, Any]) -> "Job":
+        return self.compose([*fixed, *(f"{key}={value}" for key, value in params.items())])
+
+    def _ask(self, study: "optuna.Study", space: "dict[str, optuna.distributions.BaseDistribution]") -> "optuna.Trial":
+        study.sampler = self.sampler(seed=self.seed + len(study.get_trials(deepcopy=False)))
+        return study.ask(space)
+
+    def _ask_again(self, study: "optuna.Study", fixed: Sequence[str]) -> None:
+        """Puts the trials of a search that was killed into the queue, but for those that another process runs."""
+        from optuna.trial import TrialState
+
+        from lookback.runs.lock import is_locked
+
+        for trial in study.get_trials(states=(TrialState.RUNNING,)):
+            if not is_locked(self._job(fixed, trial.params).directory):
+                study.tell(trial.number, state=TrialState.FAIL)
+                study.enqueue_trial(trial.params)
+
+    def _run(self, proposed: "Sequence[tuple[optuna.Trial, Job]]", study: "optuna.Study") -> None:
+        """Runs the jobs of trials, and tells the study what came out of them."""
+        from optuna.trial import TrialState
+
+        from lookback.commands.jobs import jobs_left
+
+        left = jobs_left([job for _, job in proposed], retry_failed=False)
+        if left:
+            self.launch(left)
+        for trial, job in proposed:
+            value, reason = job.outcome(self.config.optimized_metric, self.direction)
+            if math.isnan(value):
+                trial.set_user_attr("reason", reason)
+                study.tell(trial, state=TrialState.FAIL)
+            else:
+                study.tell(trial, value)
+            said = f"failed ({reason})" if math.isnan(value) else f"{self.config.optimized_metric} {value:.4f}"
+            settings = "  ".join(f"{key}={chosen}" for key, chosen in trial.params.items())
+            print(f"trial {trial.number}: {said}  {settings}", flush=True)
+
+
+def _ended(study: "optuna.Study") -> int:
+    """The trials that count: one that was interrupted is failed to Optuna, too, but has no reason."""
+    from optuna.trial import TrialState
+
+    ended = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
+    return sum(trial.state == TrialState.COMPLETE or "reason" in trial.user_attrs for trial in ended)
+
+
+def _distribution(override: Override) -> "optuna.distributions.BaseDistribution":
+    """What Optuna chooses from, for a value such as ``a,b,c``, ``range(1,5)`` or ``tag(log, interval(0.001, 0.1))``."""
+    from hydra.core.override_parser.types import IntervalSweep
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    value = override.value()
+    if isinstance(value, IntervalSweep):
+        low, high = value.start, value.end
+        assert low is not None
+        assert high is not None
+        if isinstance(low, int) and isinstance(high, int):
+            return IntDistribution(low, high, log="log" in value.tags)
+        return FloatDistribution(low, high, log="log" in value.tags)
+    return CategoricalDistribution(list(override.sweep_string_iterator()))
+
+
+def _check_installed(config: DictConfig) -> None:
+    """Checks that the launcher and the sweeper that were chosen are installed.
+
+    Raises:
+        InputError: if one is not; the message says how to install it.
+    """
+    from lookback.common.errors import InputError
+
+    for kind, package, extra in (
+        ("launcher", "hydra_plugins.hydra_joblib_launcher", "joblib"),
+        ("launcher", "hydra_plugins.hydra_submitit_launcher", "submitit"),
+        ("launcher", "hydra_plugins.hydra_ray_launcher", "ray"),
+        ("sweeper", "optuna", "optuna"),
+    ):
+        chosen = config.hydra[kind]._target_
+        needed = chosen.startswith(f"{package}.") or (package == "optuna" and chosen.endswith(".OptunaSweeper"))
+        if needed and find_spec(package) is None:
+            choice = config.hydra.runtime.choices[f"hydra/{kind}"]
+            raise InputError(
+                f'hydra/{kind}={choice}: {package} is not installed; expected pip install -e ".[{extra}]" before it'
+            )

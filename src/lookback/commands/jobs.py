@@ -1,0 +1,158 @@
+"""The jobs of a sweep: the directory of each is named after its settings, so that any later sweep finds it again."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf, flag_override, open_dict
+
+from lookback.runs.directory import RunDirectory
+from lookback.runs.lock import is_locked
+from lookback.runs.metrics import best_value
+from lookback.runs.status import read_status
+
+if TYPE_CHECKING:
+    import optuna
+
+_ELSEWHERE = re.compile(r"\$\{(?=hydra:runtime\.output_dir\}|oc\.env:|now:)")
+"""What depends on the place, the machine or the time of a job: it counts as it is written, not as what it is there."""
+_NO_NUMBER = ("logger", "optimized_metric", "batch.evaluation_size", "data.cache")
+"""Settings that change no number of a run: with others it is still the same job."""
+
+
+def job_hash(_root_: DictConfig) -> str:
+    """The name of a job's directory: ten hexadecimal digits, a hash of its resolved settings.
+
+    ``conf/hydra/default.yaml`` uses it as ``${job_hash:}``. Equal settings give equal names, however they were typed,
+    so that a sweep that is run again, in another order, or with more values finds the jobs that it has.
+
+    Args:
+        _root_: the whole config of the job, with ``hydra``.
+    """
+    settings = OmegaConf.to_container(_root_, resolve=False)
+    assert isinstance(settings, dict)
+    del settings["hydra"]
+    for key in _NO_NUMBER:
+        group, _, name = key.rpartition(".")
+        inside = settings.get(group) if group else settings
+        if isinstance(inside, dict):
+            inside.pop(name, None)
+    resolved = OmegaConf.to_container(OmegaConf.create(_literal(settings)), resolve=True)
+    text = json.dumps(resolved, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def _literal(node: Any) -> Any:
+    """The settings with the interpolations of ``_ELSEWHERE`` as plain text."""
+    if isinstance(node, dict):
+        return {key: _literal(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_literal(value) for value in node]
+    return _ELSEWHERE.sub(r"\\${", node) if isinstance(node, str) else node
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of a sweep, composed.
+
+    Attributes:
+        overrides: as Hydra's launchers take them.
+        directory: where it runs.
+        config: its settings, as the job itself will see them.
+    """
+
+    overrides: tuple[str, ...]
+    directory: Path
+    config: DictConfig
+
+    def plan(self, retry_failed: bool) -> tuple[bool, str]:
+        """Whether the job is to run, and why.
+
+        Args:
+            retry_failed: whether a job that failed is run again.
+        """
+        status, reason = read_status(self.directory / "status.json")
+        if status == "finished":
+            return False, "finished"
+        if is_locked(self.directory):
+            return False, "another process runs it"
+        if status == "failed":
+            return retry_failed, f"failed ({reason})" + ("" if retry_failed else ", see hydra.sweeper.retry_failed")
+        if RunDirectory(self.directory).last.is_file():
+            return True, "goes on from its last checkpoint"
+        return True, "new" if status == "unknown" else f"{status} before a checkpoint"
+
+    def outcome(self, metric: str, direction: str) -> tuple[float, str | None]:
+        """The best value of a metric, minimize or maximize; NaN, and the reason, where the job has none."""
+        status, reason = read_status(self.directory / "status.json")
+        if status != "finished":
+            return math.nan, reason or status
+        value = best_value(self.directory / "metrics.csv", metric, direction)
+        return value, f"{metric} was not logged" if math.isnan(value) else None
+
+
+def compose_job(loader: ConfigLoader, sweep: DictConfig, overrides: Sequence[str]) -> Job:
+    """Composes a job as a launcher does.
+
+    Args:
+        loader: Hydra's, of this sweep.
+        sweep: the config of the sweep, with ``hydra``.
+        overrides: of the job.
+    """
+    config = loader.load_sweep_config(sweep, list(overrides))
+    before = HydraConfig.instance().cfg
+    HydraConfig.instance().set_config(config)  # settings such as names.attention look here
+    try:
+        directory = Path(config.hydra.sweep.dir, str(config.hydra.sweep.subdir))
+        with flag_override(config.hydra.runtime, "readonly", False), open_dict(config.hydra.runtime):
+            config.hydra.runtime.output_dir = str(directory.absolute())
+    finally:
+        HydraConfig.instance().cfg = before
+    return Job(tuple(overrides), directory, config)
+
+
+def jobs_left(jobs: Sequence[Job], retry_failed: bool) -> list[Job]:
+    """The jobs that are to run, each once. Unless all are new, a line a job says what happens to it.
+
+    Args:
+        jobs: of a sweep.
+        retry_failed: whether those that failed run again.
+    """
+    left: dict[Path, Job] = {}
+    lines = []
+    for job in jobs:
+        runs, why = (False, "the same settings as a job above") if job.directory in left else job.plan(retry_failed)
+        if runs:
+            left[job.directory] = job
+        lines.append(f"{job.directory.name}  {'runs' if runs else 'skipped'}: {why}  {' '.join(job.overrides)}")
+    if len(left) < len(jobs) or any(job.directory.exists() for job in jobs):
+        print("\n".join(lines), flush=True)
+    return list(left.values())
+
+
+def report_search(study: "optuna.Study", directory: Path, metric: str) -> None:
+    """Prints the best trial of a search, and draws all of them: search.svg and its kin in the sweep's directory.
+
+    Args:
+        study: Optuna's.
+        directory: of the sweep.
+        metric: what was optimized.
+    """
+    from lookback.report import save_chart, search_chart
+
+    values = {trial.number: trial.value for trial in study.trials if trial.value is not None}
+    if not values:
+        print("search: no trial has a value", flush=True)
+        return
+    best = study.best_trial
+    settings = " ".join(f"{key}={value}" for key, value in best.params.items())
+    print(f"search: trial {best.number} of {len(study.trials)} is the best, {metric} {best.value:.4f}: {settings}")
+    for path in save_chart(search_chart(values, metric, study.direction.name.lower()), directory, "search"):
+        print(f"wrote {path}", flush=True)

@@ -1,0 +1,214 @@
+"""Sweeps: jobs are found again by their settings, and what is there already is not run again."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import hydra
+import pytest
+import yaml
+from hydra.core.hydra_config import HydraConfig
+from hydra_plugins import lookback_sweepers
+
+import lookback.commands  # noqa: F401  which teaches OmegaConf job_hash
+from lookback.common.files import write_json
+from support.jobs import show, starts
+from support.running import CONF
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def name_of(*overrides: str) -> str:
+    """The directory of a job with these settings."""
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        config = hydra.compose("train", list(overrides), return_hydra_config=True)
+    HydraConfig.instance().set_config(config)
+    return str(config.hydra.sweep.subdir)
+
+
+def test_a_directory_is_named_after_what_a_job_trains() -> None:
+    name = name_of()
+    assert re.fullmatch("[0-9a-f]{10}", name)
+    assert name_of("seed=1", "attention=bahdanau", "learning_rate=0.0040") == name
+    assert name_of("logger=csv", "batch.evaluation_size=2", "data.cache=elsewhere", "hydra.verbose=true") == name
+    others = [("seed=2",), ("attention=dot",), ("names.arm=mine",), ("~callbacks.budgets",), ("batch.size=65",)]
+    assert len({name, *(name_of(*overrides) for overrides in others)}) == 6
+
+
+def test_the_environment_does_not_name_a_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLACE", "a")
+    name = name_of("names.data='${oc.env:PLACE}'")
+    monkeypatch.setenv("PLACE", "b")
+    assert name_of("names.data='${oc.env:PLACE}'") == name
+
+
+def files(directory: Path) -> dict[str, tuple[int, bytes]]:
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_sweep_that_is_run_again_runs_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = Path("sweep")
+    assert show(monkeypatch, "-m", "seed=1,2,1", "hydra.sweep.dir=sweep") == 0
+    first, second = name_of("seed=1"), name_of("seed=2")
+    assert starts(sweep) == {first: 1, second: 1}
+    assert "skipped: the same settings as a job above  seed=1" in capsys.readouterr().out
+    before = {name: files(sweep / name) for name in (first, second)}
+
+    write_json(sweep / second / "status.json", {"status": "interrupted", "reason": None})
+    assert show(monkeypatch, "-m", "resume=sweep", "seed=3,2,1") == 0
+    out = capsys.readouterr().out
+    assert f"{first}  skipped: finished  seed=1" in out
+    assert f"{second}  runs: interrupted before a checkpoint  seed=2" in out
+    assert f"{name_of('seed=3')}  runs: new  seed=3" in out
+    assert starts(sweep) == {first: 1, second: 2, name_of("seed=3"): 1}
+    assert files(sweep / first) == before[first]
+
+    assert show(monkeypatch, "-m", "resume=sweep") == 0  # what was typed last
+    assert capsys.readouterr().out.count("skipped: finished") == 3
+
+
+def test_failed_jobs_run_again_only_if_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = name_of("seed=13")
+    assert show(monkeypatch, "-m", "seed=13,2", "hydra.sweep.dir=sweep") == 1
+    assert starts(Path("sweep")) == {failed: 1, name_of("seed=2"): 1}
+    assert show(monkeypatch, "-m", "resume=sweep") == 1
+    assert f"{failed}  skipped: failed (unlucky), see hydra.sweeper.retry_failed  seed=13" in capsys.readouterr().out
+    assert starts(Path("sweep"))[failed] == 1
+    assert show(monkeypatch, "-m", "resume=sweep", "hydra.sweeper.retry_failed=true") == 1
+    assert starts(Path("sweep")) == {failed: 2, name_of("seed=2"): 1}
+
+
+def test_ctrl_c_in_a_job_ends_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert show(monkeypatch, "-m", "seed=1,14,2", "hydra.sweep.dir=sweep") != 0
+    assert set(starts(Path("sweep"))) == {name_of("seed=1"), name_of("seed=14")}
+
+
+def test_a_job_that_another_process_runs_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from filelock import FileLock
+
+    directory = Path("sweep", name_of("seed=2"))
+    directory.mkdir(parents=True)
+    write_json(directory / "status.json", {"status": "running", "reason": None})
+    with FileLock(directory / ".lock"):
+        show(monkeypatch, "-m", "seed=1,2", "hydra.sweep.dir=sweep")
+    assert f"{directory.name}  skipped: another process runs it  seed=2" in capsys.readouterr().out
+    assert starts(Path("sweep")) == {name_of("seed=1"): 1}
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("-m", "resume=nowhere"), "resume=nowhere: no multirun.yaml there"),
+        (("resume=sweep",), "it is a sweep, which goes on with -m"),
+        (("-m", "hydra.sweeper.max_batch_size=0"), "max_batch_size=0: expected 1 or more"),
+        (("-m", "seed=1,2", "attention=dot,bahdanu"), "did you mean bahdanau?"),
+    ],
+)
+def test_a_mistake_is_said_before_anything_runs(
+    typed: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("sweep").mkdir()
+    Path("sweep", "multirun.yaml").write_text("hydra: {overrides: {task: [seed=1]}}")
+    assert show(monkeypatch, *typed) == 2
+    assert said in capsys.readouterr().err
+    assert not list(Path.cwd().glob("multirun/**/starts"))
+
+
+def test_a_launcher_that_is_not_installed_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lookback_sweepers, "find_spec", lambda name: None)
+    for choice, extra in (("joblib", "joblib"), ("submitit_local", "submitit"), ("slurm", "submitit"), ("ray", "ray")):
+        assert show(monkeypatch, "-m", "seed=1,2", f"hydra/launcher={choice}") == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert f"hydra/launcher={choice}: " in said
+        assert f'expected pip install -e ".[{extra}]"' in said
+    assert show(monkeypatch, "-m", "hparams_search=optuna") == 2
+    assert (
+        'hydra/sweeper=optuna: optuna is not installed; expected pip install -e ".[optuna]"' in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("launcher", "package", "settings"),
+    [
+        ("joblib", "joblib", ["hydra.launcher.n_jobs=2"]),
+        ("submitit_local", "submitit", ["hydra.sweeper.max_batch_size=2", "hydra.launcher.cpus_per_task=3"]),
+        ("ray", "ray", ["hydra.launcher.ray.remote.num_cpus=1"]),
+    ],
+)
+def test_jobs_run_in_processes_of_their_own(
+    launcher: str, package: str, settings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at a time, in the directories that one process would use, with their share of the cores."""
+    pytest.importorskip(package, reason=f"the extra [{package}] is not installed")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    arguments = [f"hydra/launcher={launcher}", *settings, "hydra.sweep.dir=sweep"]
+    assert show(monkeypatch, "-m", "seed=1,13", *arguments) == 1
+    assert starts(Path("sweep")) == {name_of("seed=1"): 1, name_of("seed=13"): 1}
+    lines = [path.read_text().split() for path in Path("sweep").glob("*/starts")]
+    assert str(os.getpid()) not in {process for process, _ in lines}
+    threads = {"joblib": max(1, (os.cpu_count() or 1) // 2), "submitit_local": 3, "ray": 1}[launcher]
+    assert {share for _, share in lines} == {str(threads)}
+    assert yaml.safe_load(Path("sweep/multirun.yaml").read_text())["hydra"]["overrides"]["task"] == ["seed=1,13"]
+
+
+def trials(storage: str) -> list[Any]:
+    import optuna
+
+    return optuna.load_study(study_name="lookback", storage=storage).trials
+
+
+def test_a_search_goes_on_without_repeating_a_trial(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
+    search = [
+        "-m",
+        "hparams_search=optuna",
+        "learning_rate=interval(0.001,0.1)",
+        "hydra.sweeper.sampler.n_startup_trials=2",
+    ]
+    assert show(monkeypatch, *search, "hydra.sweep.dir=whole", "hydra.sweeper.n_trials=5") == 0
+    whole = trials("sqlite:///whole/study.db")
+    assert [trial.value for trial in whole] == [pytest.approx(100 * trial.params["learning_rate"]) for trial in whole]
+    assert len(starts(Path("whole"))) == 5
+    best = min(whole, key=lambda trial: trial.value)
+    assert (
+        f"search: trial {best.number} of 5 is the best, validation/perplexity {best.value:.4f}"
+        in capsys.readouterr().out
+    )
+    assert Path("whole/search.svg").stat().st_size > 1000
+
+    assert show(monkeypatch, *search, "hydra.sweep.dir=parts", "hydra.sweeper.n_trials=2") == 0
+    assert show(monkeypatch, *search, "hydra.sweep.dir=parts", "hydra.sweeper.n_trials=5") == 0
+    assert [trial.params for trial in trials("sqlite:///parts/study.db")] == [trial.params for trial in whole]
+    assert starts(Path("parts")) == starts(Path("whole"))
+
+
+def test_a_trial_that_fails_or_is_stopped_does_not_end_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
+    search = ["-m", "hparams_search=optuna", "hydra.sweep.dir=search", "hydra.sweeper.n_trials=3"]
+    storage = "sqlite:///search/study.db"
+    assert show(monkeypatch, *search, "seed=14") != 0  # Ctrl+C in the first trial
+    (stopped,) = trials(storage)
+    assert stopped.state.name == "RUNNING"
+    assert show(monkeypatch, *search, "seed=13") == 1
+    again, *asked = trials(storage)
+    assert again.state.name == "FAIL"
+    assert [trial.state.name for trial in asked] == ["FAIL"] * 3
+    assert [trial.user_attrs["reason"] for trial in asked] == ["unlucky"] * 3
+    assert asked[0].params == stopped.params
