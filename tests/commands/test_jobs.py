@@ -10,9 +10,9 @@ import hydra
 import pytest
 import yaml
 from hydra.core.hydra_config import HydraConfig
-from hydra_plugins import lookback_sweepers
 
 import lookback.commands  # noqa: F401  which teaches OmegaConf job_hash
+from hydra_plugins import lookback_sweepers
 from lookback.common.files import write_json
 from support.jobs import show, starts
 from support.running import CONF

@@ -252,12 +252,14 @@ def test_the_runs_of_a_sweep_are_wandb_runs_of_their_own(tmp_path: Path, grammar
     environment = clean | {"NETRC": "/nowhere/netrc", "OMP_NUM_THREADS": "1"}
     subprocess.run([*command, *tiny], cwd=tmp_path, env=environment, check=True, capture_output=True, timeout=500)
     runs = {}
-    for number in ("0", "1"):
-        (written,) = offline_runs(tmp_path / "sweep" / number)
+    jobs = [path.parent for path in tmp_path.glob("sweep/*/status.json")]
+    assert len(jobs) == 2
+    for job in jobs:
+        (written,) = offline_runs(job)
         found = records(written)
         (begun,), (end,) = of("run", found), of("exit", found)
         assert end.get("exit_code", 0) == 0
-        results = read_results(tmp_path / "sweep" / number / "test" / "results.json")
+        results = read_results(job / "test" / "results.json")
         rows = [row["item"] for row in of("history", found) if "bleu_by_length/bleu" in row["item"]]
         assert [row["bleu_by_length/bleu"] for row in rows] == [b["bleu"] for b in results["by_length"] if b["n"]]
         runs[begun["run_id"]] = (begun["display_name"], begun["run_group"])

@@ -56,7 +56,7 @@ def _with_quoted_path(argument: str) -> str:
 
 
 def single_values(line: str) -> list[str]:
-    """A line for each value that a line of a sweep gives its key; the line itself if it gives one, or is no override."""
+    """A line for each value that a line of a sweep gives its key; the line itself if it gives one value."""
     try:
         override = OverridesParser.create().parse_override(line)
     except (HydraException, RecursionError):
