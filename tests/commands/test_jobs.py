@@ -1,8 +1,10 @@
 """Sweeps: jobs are found again by their settings, and what is there already is not run again."""
 
+import importlib
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,14 @@ import pytest
 import yaml
 from hydra.core.hydra_config import HydraConfig
 
-import lookback.commands  # noqa: F401  which teaches OmegaConf job_hash
+import lookback.commands  # which teaches OmegaConf job_hash
 from hydra_plugins import lookback_sweepers
 from lookback.common.files import write_json
 from support.jobs import show, starts
 from support.running import CONF
+
+# pytest takes the place of the filter that lookback.commands sets
+pytestmark = pytest.mark.filterwarnings("ignore:\\s*.hydra.launcher")
 
 
 @pytest.fixture(autouse=True)
@@ -125,6 +130,28 @@ def test_a_mistake_is_said_before_anything_runs(
     assert not list(Path.cwd().glob("multirun/**/starts"))
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("+search.x={_target_: os.system, _args_: [touch ran]}", "os.system"),
+        ("+search.x._target_=torch.load,os.system", "torch.load"),
+        ("names.data=a,${oc.env:HOME}", "reads the environment"),
+        ("hydra/launcher=slurm", "expected a setting of the training"),
+        ("data=grammar,../../elsewhere", "expected the name of a choice"),
+    ],
+)
+def test_a_strangers_sweep_runs_nothing(
+    line: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("sweep").mkdir()
+    Path("sweep", "multirun.yaml").write_text(yaml.safe_dump({"hydra": {"overrides": {"task": ["seed=1,2", line]}}}))
+    assert show(monkeypatch, "-m", "resume=sweep") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: resume=sweep: multirun.yaml: ")
+    assert said in error
+    assert sorted(path.name for path in Path.cwd().rglob("*")) == ["multirun.yaml", "sweep"]
+
+
 def test_a_launcher_that_is_not_installed_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,6 +168,20 @@ def test_a_launcher_that_is_not_installed_is_one_line(
     )
 
 
+def test_launchers_are_composed_without_a_warning() -> None:
+    pytest.importorskip("joblib", reason="the extra [joblib] is not installed")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        name_of("hydra/launcher=joblib")
+        assert any("hydra/launcher/joblib" in str(warning.message) for warning in warned)
+        warned.clear()
+        importlib.reload(lookback.commands)
+        for launcher in ("joblib", "submitit_local", "slurm", "ray"):
+            name_of(f"hydra/launcher={launcher}")
+    assert not warned
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("launcher", "package", "settings"),
     [
@@ -163,6 +204,7 @@ def test_jobs_run_in_processes_of_their_own(
     assert str(os.getpid()) not in {process for process, _ in lines}
     threads = {"joblib": max(1, (os.cpu_count() or 1) // 2), "submitit_local": 3, "ray": 1}[launcher]
     assert {share for _, share in lines} == {str(threads)}
+    assert not any("Warning" in path.read_text() for path in Path("sweep").rglob("*_log.err"))  # of submitit's
     assert yaml.safe_load(Path("sweep/multirun.yaml").read_text())["hydra"]["overrides"]["task"] == ["seed=1,13"]
 
 

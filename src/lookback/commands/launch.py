@@ -16,6 +16,7 @@ from typing import Any
 import hydra
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
@@ -95,10 +96,21 @@ def _task(name: str) -> Callable[[DictConfig], Any]:
     def task(config: DictConfig) -> Any:
         # imported here, because ``--help`` does not need torch or anything else of the module
         with plain_errors():
+            _take_cores()
             return getattr(import_module(module), function)(config)
 
     task.__module__ = f"lookback.commands.{name}"  # Hydra names the job and its log after it
     return task
+
+
+def _take_cores() -> None:
+    """Takes as many threads as the launcher has cores for a job. Only submitit leaves that to the job itself.
+
+    It is read when torch and NumPy are imported.
+    """
+    cores = HydraConfig.get().launcher.get("cpus_per_task")
+    if cores is not None:
+        os.environ["OMP_NUM_THREADS"] = str(cores)
 
 
 def config_directory() -> Path:
