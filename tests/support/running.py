@@ -130,6 +130,26 @@ class Send(Callback):
             os.kill(os.getpid(), getattr(signal, self.signal))
 
 
+class OnRank(Callback):
+    """An error of one rank at the beginning of an update: KeyboardInterrupt or RuntimeError."""
+
+    def __init__(self, rank: int, update: int, error: str) -> None:
+        self.rank = rank
+        self.update = update
+        self.error = error
+
+    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if (trainer.global_rank, trainer.global_step) == (self.rank, self.update):
+            raise KeyboardInterrupt if self.error == "KeyboardInterrupt" else RuntimeError("on purpose")
+
+
+class Double(Callback):
+    """Trains in float64, where sums in another order give the same numbers."""
+
+    def setup(self, trainer: Trainer, module: LightningModule, stage: str) -> None:
+        module.double()
+
+
 class Fault(Callback):
     """An error of the program at the beginning of an update."""
 

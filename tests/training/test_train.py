@@ -388,7 +388,7 @@ def test_a_setting_is_refused_before_the_text_is_read(
         ("batch.size=true", r"^batch\.size=True: expected a whole number, 1 or more"),
         ("batch.evaluation_size=0", r"^batch\.evaluation_size=0: expected 1 or more"),
         ("batch.shuffle_buffer=null", r"^batch\.shuffle_buffer=None: expected a whole number, 1 or more"),
-        ("trainer.devices=2", r"trainer\.devices=2: expected 1"),
+        ("trainer.devices=0", r"^trainer\.devices=0: expected a whole number, 1 or more"),
         ("trainer.max_epochs=0", r"trainer: no epoch was trained"),
     ],
 )

@@ -2,6 +2,8 @@
 
 import logging
 import math
+import os
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -9,8 +11,10 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from lookback.common.configs import explain, one_line
+from lookback.common.errors import InputError
 from lookback.runs.metrics import best_value
-from lookback.training.fit import train
+from lookback.training.fit import train, train_as_rank
+from lookback.training.ranks import outside_rank, started_outside
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +32,12 @@ def run_job(config: DictConfig) -> float | None:
         the job failed.
     """
     hydra = HydraConfig.get()
+    if started_outside() and hydra.mode == RunMode.MULTIRUN:
+        raise InputError("--multirun: expected one training where torchrun or srun starts the ranks")
+    if outside_rank():
+        with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):  # rank 0 prints for all
+            train_as_rank(config, hydra.runtime.output_dir)
+        return None
     if hydra.mode != RunMode.MULTIRUN:
         train(config, hydra.runtime.output_dir)
         return None

@@ -51,7 +51,7 @@ class TranslationData(lightning.LightningDataModule):
     Args:
         corpus: the text.
         tokenization: how the tokenizers are learnt.
-        batch_size: training pairs or tokens a batch, as ``batch_unit`` says.
+        batch_size: training pairs or tokens a batch, as ``batch_unit`` says; those of all ranks together.
         batch_unit: "sentences" or "tokens"; tokens are those of the larger side, padding included.
         evaluation_batch_size: pairs of a validation or test batch.
         shuffle_buffer: pairs of a stream that are shuffled together.
@@ -102,7 +102,7 @@ class TranslationData(lightning.LightningDataModule):
         self._first_reading: Iterator[Window] | None = None
         self._selection: Selection | None = None
         self._encoded: dict[str, EncodedPairs] = {}
-        self._samplers: dict[tuple[str, int, int], BucketBatchSampler] = {}
+        self._samplers: dict[str, BucketBatchSampler] = {}
         self._training: Loader | None = None
         self._resumed: dict[str, Any] = {}
         self._test_fingerprint = ""
@@ -169,7 +169,7 @@ class TranslationData(lightning.LightningDataModule):
             **counts,
             "dropped": self._dropped(),
             "overlap": dict(self._selection.overlap) if self._selection else None,
-            "padding_waste": self._sampler("train", 0, 1).padding_waste if "train" in counts else None,
+            "padding_waste": self._sampler("train").padding_waste if "train" in counts else None,
             "source_vocabulary": len(self.source_tokenizer),
             "target_vocabulary": len(self.target_tokenizer),
         }
@@ -190,9 +190,8 @@ class TranslationData(lightning.LightningDataModule):
         rank, ranks = self._rank()
         counted = self.trainer is not None
         if self._stream is None:
-            self._training = BatchLoader(
-                _after_setup(self._encoded)["train"], self._sampler("train", rank, ranks), counted
-            )
+            pairs = _after_setup(self._encoded)["train"]
+            self._training = BatchLoader(pairs, self._sampler("train"), rank, ranks, counted)
         else:
             cut = (self.batch_size, self.batch_unit, self.seed)
             self._training = StreamLoader(self._windows, self._encode, *cut, rank, ranks, counted)
@@ -293,19 +292,19 @@ class TranslationData(lightning.LightningDataModule):
     def _rank(self) -> tuple[int, int]:
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
-    def _sampler(self, split: str, rank: int, ranks: int) -> BucketBatchSampler:
-        if (split, rank, ranks) not in self._samplers:
+    def _sampler(self, split: str) -> BucketBatchSampler:
+        if split not in self._samplers:
             pairs = _after_setup(self._encoded)[split]
             size: tuple[int, str] = (self.evaluation_batch_size, "sentences")
             if split == "train":
                 size = (self.batch_size, self.batch_unit)
-            self._samplers[split, rank, ranks] = BucketBatchSampler(
-                pairs.source.lengths, pairs.target_lengths, *size, self.seed, split == "train", rank, ranks
+            self._samplers[split] = BucketBatchSampler(
+                pairs.source.lengths, pairs.target_lengths, *size, self.seed, split == "train"
             )
-        return self._samplers[split, rank, ranks]
+        return self._samplers[split]
 
     def _evaluation(self, split: str) -> BatchLoader:
-        return BatchLoader(_after_setup(self._encoded)[split], self._sampler(split, *self._rank()))
+        return BatchLoader(_after_setup(self._encoded)[split], self._sampler(split), *self._rank())
 
 
 def evaluation_loader(

@@ -1,6 +1,6 @@
 """One run from beginning to end: read the data, train, test, and write the run directory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,9 @@ from lookback.training.callbacks.progress import in_terminal, training_progress
 from lookback.training.callbacks.stop_on_signal import StopOnSignal
 from lookback.training.checkpoint_io import AtomicCheckpointIO
 from lookback.training.metrics_log import MetricsLog
+from lookback.training.module import TranslationModule
 from lookback.training.quiet import quiet
+from lookback.training.ranks import SameOnAllRanks, check_ranks, environments, other_ranks, strategy
 from lookback.training.resume import Resumed, check_not_shorter, check_same_settings, check_same_text, resumed_from
 from lookback.training.test import print_results, test
 from lookback.training.trainer_settings import stream_settings, validation_settings
@@ -88,6 +90,29 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
     return record
 
 
+@handled()
+def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[], None] = lambda: None) -> None:
+    """The part of a rank other than 0 in ``train``: it trains along, and writes nothing.
+
+    Args:
+        config: that of rank 0.
+        directory: that of rank 0.
+        ready: is called when rank 0 may begin.
+
+    Raises:
+        Interrupted: after a signal to any rank.
+    """
+    run = RunDirectory(directory)
+    if config.names.arm is None:
+        config.names.arm = arm_name(run.path, config.names.attention)
+    resumed = resumed_from(run)
+    data = _prepare_data(config)
+    lightning.seed_everything(config.seed, verbose=False)
+    module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
+    ready()
+    _fit(config, run, data, module, Cost(), [], resumed)
+
+
 def _prepare_data(config: DictConfig) -> TranslationData:
     """The data of a training, read and encoded. Settings are checked first, because reading may take an hour."""
     quiet()
@@ -109,9 +134,7 @@ def _check_settings(config: DictConfig) -> None:
     if not isinstance(config.seed, int) or config.seed < 0:
         raise InputError(f"seed={config.seed!r}: expected a whole number, 0 or more")
     check_precision(config)
-    if config.trainer.devices not in (1, "1"):
-        # several devices would train, but each process would write the same files and count only its share of the cost
-        raise InputError(f"trainer.devices={config.trainer.devices}: expected 1; a training runs on one device so far")
+    check_ranks(config)
 
 
 def _train_and_test(
@@ -126,23 +149,6 @@ def _train_and_test(
     cost, metrics = Cost(), MetricsLog(run.path / "metrics.csv")
     trackers = [TolerantLogger(build(config.logger))] if config.logger else []
     loggers = [metrics, *trackers]
-    trainer = build(
-        config.trainer,
-        **(stream_settings(config) if data.streams else validation_settings(config, data)),
-        default_root_dir=str(run.path),
-        logger=loggers,
-        plugins=[AtomicCheckpointIO()],
-        enable_progress_bar=in_terminal(),
-        callbacks=[
-            StopOnSignal(),
-            LastValidation(),  # before others, because what is logged depends on whether this batch is the last
-            cost,
-            MatmulPrecision(config.matmul_precision),
-            training_progress(cost),
-            AlignmentSnapshots(run.test / "alignments.npz", cost),
-            *(build(callback) for callback in config.callbacks.values()),
-        ],
-    )
     for logger in loggers:
         logger.log_hyperparams(module.config)
     has_gap = False
@@ -152,8 +158,8 @@ def _train_and_test(
         if has_gap:
             print(f"note: {metrics.path}: rows are missing, so it is not known how the training converged", flush=True)
         print(f"going on from {resumed.path} (update {resumed.update:,})", flush=True)
-    with deferred():  # ``StopOnSignal`` ends the training where it can be resumed exactly
-        trainer.fit(module, datamodule=data, ckpt_path=resumed.path if resumed else None, weights_only=True)
+    with other_ranks(config, run.path):
+        _fit(config, run, data, module, cost, loggers, resumed)
 
     if not run.last.is_file():
         raise InputError("trainer: no epoch was trained to its end; expected max_epochs of 1 or more")
@@ -176,6 +182,39 @@ def _train_and_test(
     print_results(record)
     print(f"training: {rates_line(record['cost'])}", flush=True)
     return record, trackers
+
+
+def _fit(
+    config: DictConfig,
+    run: RunDirectory,
+    data: TranslationData,
+    module: TranslationModule,
+    cost: Cost,
+    loggers: Sequence[Logger],
+    resumed: Resumed | None,
+) -> None:
+    """Trains, from the start or from a checkpoint. Every rank does it."""
+    trainer = build(
+        config.trainer,
+        **(stream_settings(config) if data.streams else validation_settings(config, data)),
+        strategy=strategy(config),
+        default_root_dir=str(run.path),
+        logger=loggers or False,
+        plugins=[AtomicCheckpointIO(), *environments(config)],
+        enable_progress_bar=in_terminal(),
+        callbacks=[
+            SameOnAllRanks(module.config, data),
+            StopOnSignal(),
+            LastValidation(),  # before others, because what is logged depends on whether this batch is the last
+            cost,
+            MatmulPrecision(config.matmul_precision),
+            training_progress(cost),
+            AlignmentSnapshots(run.test / "alignments.npz", cost),
+            *(build(callback) for callback in config.callbacks.values()),
+        ],
+    )
+    with deferred():  # ``StopOnSignal`` ends the training where it can be resumed exactly
+        trainer.fit(module, datamodule=data, ckpt_path=resumed.path if resumed else None, weights_only=True)
 
 
 def _report(run: RunDirectory, record: Results, config: dict[str, Any], trackers: Sequence[TolerantLogger]) -> None:

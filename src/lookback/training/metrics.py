@@ -58,5 +58,6 @@ class TokenMean(Metric):
         return self.nats / self.tokens
 
     def sums(self) -> tuple[float, int]:
-        """The arguments of ``update`` that restore this mean from an empty one."""
-        return float(self.nats), int(self.tokens)
+        """The arguments of ``update`` that restore this mean, which is over all ranks, from an empty one."""
+        with self.sync_context():
+            return float(self.nats), int(self.tokens)

@@ -55,7 +55,8 @@ class TranslationModule(lightning.LightningModule):
             sentences, each with the sum over its tokens, as in the papers (Cho et al. 2014, eq. 4; Luong et al. 2015,
             eq. 4). The sentences of a batch have about the same length, so a mean over tokens gives a token of a short
             sentence more weight than a token of a long one. With ``trainer.accumulate_grad_batches`` the loss is the
-            mean of the batches' losses. The logged loss is always a mean over tokens.
+            mean of the batches' losses. With several ranks it is a mean over the batch of all ranks. The logged loss is
+            always a mean over tokens.
         config: the whole resolved config in plain containers. Every checkpoint holds it under ``config``.
 
     Raises:
@@ -125,18 +126,31 @@ class TranslationModule(lightning.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
-        checkpoint["train_loss"] = self.train_loss.sums()  # of the tokens since the last logged point
+        checkpoint["train_loss"] = self.train_loss.sums()  # of the tokens of all ranks since the last logged point
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        if "train_loss" in checkpoint:  # checkpoints of earlier versions do not have it
+        # checkpoints of earlier versions do not have it
+        if "train_loss" in checkpoint and self.global_rank == 0:
             self.train_loss.update(*checkpoint["train_loss"])
 
     def on_train_batch_start(self, batch: Batch, batch_index: int) -> None:
-        # dropout depends only on the seed and on the batch's number, so that a resumed run gives the same numbers
-        torch.manual_seed(self.config["seed"] * 1_000_003 + self.trainer.fit_loop.total_batch_idx)
+        # dropout depends only on the seed, the batch's number and the rank, so that a resumed run gives the same
+        # numbers; seeds are below 2**32, so that no two ranks share one
+        torch.manual_seed(
+            self.config["seed"] * 1_000_003 + self.trainer.fit_loop.total_batch_idx + (self.global_rank << 53)
+        )
 
     def training_step(self, batch: Batch, batch_index: int) -> dict[str, Any]:
-        """``loss``, which is minimised; ``nll``, the batch's nats without smoothing; ``tokens``, its target tokens."""
+        """``loss``, which is minimised; ``nll``, the batch's nats without smoothing; ``tokens``, its target tokens.
+
+        Several ranks share a batch. DDP takes the mean of their gradients, and here the mean is over the tokens (or the
+        sentences) of the whole batch. So a rank's loss is its own sum over all tokens, times the number of ranks.
+        """
+        self._batch = batch
+        if not len(batch):  # fewer sentences than ranks: this rank takes part, and adds nothing to the gradient
+            self._end_curve_point()
+            nothing = torch.stack([weight.sum() for weight in self.model.parameters()]).sum() * 0.0
+            return {"loss": nothing, "nll": nothing.detach(), "tokens": 0}
         with memory_explained(batch, is_training=True):
             result = self._loss(batch, self.label_smoothing)
         # on an accelerator to look waits for it, so only where it is waited for anyway
@@ -144,18 +158,23 @@ class TranslationModule(lightning.LightningModule):
             raise diverged(
                 self.model, batch, f"the loss is {float(result.loss.detach())}", self.trainer.global_step + 1
             )
-        self._batch = batch
         self.train_loss.update(result.nll.detach(), result.tokens)
         # not later: callbacks save checkpoints before ``on_train_batch_end``, and the tokens of a finished point must
         # not be in them
         self._end_curve_point()
-        loss = result.loss / (result.tokens if self.normalize == "tokens" else len(batch))
+        whole = batch.whole.target_tokens if self.normalize == "tokens" else batch.whole.sentences
+        loss = result.loss * self.ranks / whole
         return {"loss": loss, "nll": result.nll, "tokens": result.tokens}
 
     def backward(self, loss: Tensor, *arguments: Any, **options: Any) -> None:  # Lightning's signature
         assert self._batch is not None
         with memory_explained(self._batch, is_training=True):
             super().backward(loss, *arguments, **options)
+
+    @property
+    def ranks(self) -> int:
+        """How many processes train together."""
+        return 1 if self._trainer is None else self._trainer.world_size
 
     def _end_curve_point(self) -> None:
         """Ends a point of the training curve if this batch ends an update that is logged."""
@@ -206,6 +225,8 @@ class TranslationModule(lightning.LightningModule):
             self._laid_out = self.model.laid_out()
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
+        if not len(batch):  # fewer sentences than ranks
+            return
         # in float32, as the test: the best checkpoint is chosen by the numbers that a test of it would give
         with torch.autocast(self.device.type, enabled=False), memory_explained(batch, is_training=False):
             self._validate(batch)

@@ -12,6 +12,7 @@ def quiet() -> None:
         ".*does not have many workers.*",
         ".*The number of training batches.*is smaller than the logging interval.*",
         ".*Checkpoint directory .* exists and is not empty.*",
+        ".*It is recommended to use .*sync_dist=True.*",  # what is logged is the same on all ranks already
         ".*`isinstance\\(treespec, LeafSpec\\)` is deprecated.*",
     ):
         warnings.filterwarnings("ignore", message)

@@ -5,17 +5,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.common.errors import InputError
 from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.data import Batch, BucketBatchSampler, Sentences, WordTokenization, encode_sources
-from lookback.data.batches.batching import BATCH_UNITS, _batch_starts
+from lookback.data.batches.batching import BATCH_UNITS, BatchSize, _batch_starts
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=200)
 
 
-def sampler(lengths, batch_size=8, unit="sentences", seed=1, shuffle=True, rank=0, ranks=1) -> BucketBatchSampler:
+def sampler(lengths, batch_size=8, unit="sentences", seed=1, shuffle=True) -> BucketBatchSampler:
     source, target = np.array(lengths, dtype=np.int64).reshape(-1, 2).T
-    return BucketBatchSampler(source, target, batch_size, unit, seed, shuffle, rank, ranks)
+    return BucketBatchSampler(source, target, batch_size, unit, seed, shuffle)
 
 
 def epoch(batches: BucketBatchSampler, number: int) -> list[list[int]]:
@@ -43,37 +42,6 @@ def test_order_is_a_function_of_seed_and_epoch_alone(lengths, batch_size, unit, 
     for earlier in range(3):
         epoch(used, earlier)
     assert epoch(fresh, number) == epoch(used, number)
-
-
-@given(LENGTHS, st.integers(1, 100), st.sampled_from(BATCH_UNITS), st.booleans(), st.integers(1, 7), st.integers(0, 3))
-def test_ranks_share_every_pair_in_equally_many_batches(lengths, batch_size, unit, shuffle, ranks, number) -> None:
-    if 0 < len(lengths) < ranks:
-        with pytest.raises(
-            InputError, match=f"{len(lengths)} pairs for {ranks} devices, expected one or more for each"
-        ):
-            sampler(lengths, batch_size, unit, shuffle=shuffle, ranks=ranks)
-        return
-    samplers = [sampler(lengths, batch_size, unit, 1, shuffle, rank, ranks) for rank in range(ranks)]
-    shares = [epoch(batches, number) for batches in samplers]
-    assert {len(share) for share in shares} == {len(samplers[0])}
-    assert sorted(row for share in shares for batch in share for row in batch) == list(range(len(lengths)))
-    assert all(batch for share in shares for batch in share), "none has nothing to do"
-    over = 0
-    for batch in (batch for share in shares for batch in share):
-        longest = max(max(lengths[row]) for row in batch)
-        over += len(batch) > 1 and (
-            len(batch) > batch_size if unit == "sentences" else len(batch) * longest > batch_size
-        )
-    sizes = [len(batch) for share in shares for batch in share]
-    assert over == 0 or (over < ranks and max(sizes) == 2), "only where nothing is left to halve"
-
-
-def test_ranks_have_batches_of_like_length_at_a_step() -> None:
-    lengths = np.random.default_rng(0).integers(1, 60, (3000, 2))
-    shares = [epoch(sampler(lengths, rank=rank, ranks=3), 1) for rank in range(3)]
-    longest = np.array([[lengths[batch, 1].max() for batch in share] for share in shares])
-    assert (longest.max(axis=0) - longest.min(axis=0)).max() <= 3
-    assert len(set(longest[0][:20].tolist())) > 10, "while the steps themselves are shuffled"
 
 
 @given(LENGTHS, st.integers(1, 60), st.integers(1, 400))
@@ -145,8 +113,6 @@ def test_bad_settings_name_the_argument() -> None:
         sampler([(1, 1)], unit="words")
     with pytest.raises(ValueError, match="target_lengths: 1 of them, expected 2, one a source"):
         BucketBatchSampler(np.ones(2), np.ones(1), 4, "sentences", 1, True)
-    with pytest.raises(ValueError, match=r"rank=2: expected 0 to 1 \(ranks - 1\)"):
-        sampler([(1, 1)] * 4, rank=2, ranks=2)
 
 
 @given(st.data())
@@ -166,9 +132,12 @@ def test_batch_views_and_moves() -> None:
     assert len(batch) == 2
     assert batch.inputs.tolist() == [[BOS, 7, 8], [BOS, 9, EOS]]
     assert batch.outputs.tolist() == [[7, 8, EOS], [9, EOS, PAD]]
+    assert batch.whole == (2, 5)
+    batch.global_size = BatchSize(7, 30)
     moved = batch.to("meta")
     assert isinstance(moved, Batch)
     assert moved.target_tokens == 5
+    assert moved.whole == (7, 30)
     assert {getattr(moved, name).device.type for name in ("ids", "source", "source_length", "target")} == {"meta"}
 
 

@@ -14,7 +14,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.data import Batch, TranslationData, WordTokenization
+from lookback.data import Batch, BucketBatchSampler, TranslationData, WordTokenization
+from lookback.data.batches.loading import BatchLoader
 from support.paths import PROJECT
 
 
@@ -83,6 +84,25 @@ def trainer(folder: Path, **settings) -> lightning.Trainer:
     )
 
 
+@given(st.integers(1, 20), st.sampled_from([1, 8, 103]), st.booleans())
+def test_ranks_share_the_batches_of_one_process(ranks: int, batch_size: int, shuffle: bool) -> None:
+    pairs = data(count=103)._encoded["train"]
+    lengths = (pairs.source.lengths, pairs.target_lengths)
+    sampler = BucketBatchSampler(*lengths, batch_size, "sentences", 1, shuffle)
+    shares = [list(BatchLoader(pairs, sampler, rank, ranks)) for rank in range(ranks)]
+    for whole, *parts in zip(BatchLoader(pairs, sampler), *shares, strict=True):
+        assert [part.ids.tolist() for part in parts] == [whole.ids[rank::ranks].tolist() for rank in range(ranks)]
+        assert {part.whole for part in parts} == {(len(whole), whole.target_tokens)}
+        assert sum(part.target_tokens for part in parts) == whole.target_tokens
+
+
+def test_a_rank_is_one_of_the_ranks() -> None:
+    pairs = data()._encoded["train"]
+    sampler = BucketBatchSampler(pairs.source.lengths, pairs.target_lengths, 8, "sentences", 1, True)
+    with pytest.raises(ValueError, match=r"rank=2: expected 0 to 1 \(ranks - 1\)"):
+        BatchLoader(pairs, sampler, rank=2, ranks=2)
+
+
 @given(st.integers(0, 13), st.integers(0, 3))
 def test_an_epoch_goes_on_from_any_batch(done: int, number: int) -> None:
     whole, begun, resumed = (data().train_dataloader() for _ in range(3))
@@ -135,11 +155,9 @@ from pathlib import Path
 import json
 from test_loading import Recorder, data, trainer
 
-folder, streams = Path(sys.argv[1]), sys.argv[2] == "True"
-recorder, module = Recorder(folder), data(streams, count=103)
-settings = {"devices": 2, "strategy": "ddp", "max_epochs": 2}
-if streams:
-    settings |= {"max_steps": 1000, "check_val_every_n_epoch": None}
+folder = Path(sys.argv[1])
+recorder, module = Recorder(folder), data(streams=True, count=103)
+settings = {"devices": 2, "strategy": "ddp", "max_epochs": 2, "max_steps": 1000, "check_val_every_n_epoch": None}
 runner = trainer(folder, **settings)
 runner.fit(recorder, datamodule=module)
 runner.test(recorder, datamodule=module, verbose=False)
@@ -147,8 +165,7 @@ runner.test(recorder, datamodule=module, verbose=False)
 """
 
 
-@pytest.mark.parametrize("streams", [False, True])
-def test_two_processes_share_every_pair(streams: bool, tmp_path: Path, datasets_cache: Path) -> None:
+def test_two_processes_share_the_batches_of_a_stream(tmp_path: Path, datasets_cache: Path) -> None:
     (tmp_path / "shared.py").write_text(SHARED)
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(PROJECT / "tests"), str(PROJECT / "src")]),
@@ -156,12 +173,15 @@ def test_two_processes_share_every_pair(streams: bool, tmp_path: Path, datasets_
         "HF_DATASETS_CACHE": str(datasets_cache),
         "MASTER_ADDR": "127.0.0.1",
     }
-    command = [sys.executable, str(tmp_path / "shared.py"), str(tmp_path), str(streams)]
+    command = [sys.executable, str(tmp_path / "shared.py"), str(tmp_path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     shares = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
+    module = data(streams=True, count=103)
+    alone = module.train_dataloader()
     for epoch in (0, 1):
+        alone.sampler.set_epoch(epoch)
         batches = [[rows for number, rows in share[0] if number == epoch] for share in shares]
-        assert len(batches[0]) == len(batches[1])
-        assert sorted(row for share in batches for rows in share for row in rows) == list(range(103))
+        expected = [batch.ids.tolist() for batch in alone]
+        assert list(zip(*batches, strict=True)) == [(whole[::2], whole[1::2]) for whole in expected]
     assert sorted(row for share in shares for rows in share[1] for row in rows) == list(range(20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +12,6 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from lookback.common.checks import check_sizes
-from lookback.common.errors import InputError
 from lookback.common.special_tokens import EOS, PAD
 from lookback.data.tokenizers.tokenizer import Tokenizer
 
@@ -40,6 +40,13 @@ class Sources:
         return Sources(_to_device(self.source, device), _to_device(self.source_length, device))
 
 
+class BatchSize(NamedTuple):
+    """How much a batch holds."""
+
+    sentences: int
+    target_tokens: int
+
+
 @dataclass  # not frozen: Lightning's half-precision plugins write the fields of a copy
 class Batch:
     """Sentence pairs to learn from or to score.
@@ -50,6 +57,7 @@ class Batch:
         source_length: (B,) int64, tokens of each source, EOS included, PAD not.
         target: (B, T+1) int64 token ids: BOS y_1 … y_T EOS, then PAD.
         target_tokens: the number of tokens to predict, EOS included. A Python number: reading it waits for no GPU.
+        global_size: of the global batch, if this is one rank's share of it; None: this is the whole batch.
     """
 
     ids: Tensor
@@ -57,9 +65,15 @@ class Batch:
     source_length: Tensor
     target: Tensor
     target_tokens: int
+    global_size: BatchSize | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def whole(self) -> BatchSize:
+        """The size of the global batch, which is this batch if one process trains alone."""
+        return self.global_size or BatchSize(len(self), self.target_tokens)
 
     @property
     def inputs(self) -> Tensor:
@@ -79,6 +93,7 @@ class Batch:
             _to_device(self.source_length, device),
             _to_device(self.target, device),
             self.target_tokens,
+            self.global_size,
         )
 
 
@@ -138,8 +153,7 @@ class BucketBatchSampler(Sampler[np.ndarray]):
     so their number, are the same in every epoch. Without ``shuffle`` the order is always the same, longest sources
     first: a batch that does not fit into memory fails at once, not after an hour.
 
-    When several devices train, each has a sampler with its ``rank``. All get the same number of batches, of similar
-    lengths at the same step, and together every pair exactly once.
+    When several ranks train together, all have the same sampler: these are the rows of the global batches.
 
     Args:
         source_lengths: (N,) tokens of each source, EOS included.
@@ -147,16 +161,12 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         batch_size: sentences of a batch; or tokens, those of its padded source or of its padded target, whichever is
             larger.
         unit: "sentences" or "tokens". A sentence of more tokens than ``batch_size`` is a batch of its own. A batch of B
-            sentences also has 1,000 B tokens at most, so that it is not padded to one stray line of 10,000 words. If
-            every batch is one sentence and their number is no multiple of ``ranks``, up to ranks - 1 batches hold two.
+            sentences also has 1,000 B tokens at most, so that it is not padded to one stray line of 10,000 words.
         seed: of the shuffle: a number or a tuple of numbers.
         shuffle: True for training.
-        rank: the device whose share of the batches this sampler yields, 0 to ranks - 1.
-        ranks: the number of devices.
 
     Raises:
-        ValueError: for a batch size below 1, an unknown unit, lengths that do not pair up, or a rank out of range.
-        InputError: for fewer pairs than ranks.
+        ValueError: for a batch size below 1, an unknown unit, or lengths that do not pair up.
     """
 
     def __init__(
@@ -167,8 +177,6 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         unit: str,
         seed: int | tuple[int, ...],
         shuffle: bool,
-        rank: int = 0,
-        ranks: int = 1,
     ) -> None:
         check_sizes({"batch_size": batch_size})
         if unit not in BATCH_UNITS:
@@ -177,28 +185,21 @@ class BucketBatchSampler(Sampler[np.ndarray]):
             raise ValueError(
                 f"target_lengths: {len(target_lengths)} of them, expected {len(source_lengths)}, one a source"
             )
-        if not 0 <= rank < ranks:
-            raise ValueError(f"rank={rank}: expected 0 to {ranks - 1} (ranks - 1)")
         count = len(source_lengths)
-        if 0 < count < ranks:
-            raise InputError(f"data: {count} pairs for {ranks} devices, expected one or more for each")
         self.seed = seed if isinstance(seed, tuple) else (seed,)
         self.shuffle = shuffle
         self.epoch = 0
-        self.rank = rank
-        self.ranks = ranks
         self._lengths = np.stack([source_lengths, target_lengths]).astype(np.int32, copy=False)
         ordered = self._lengths[:, self._order(np.arange(count))]
-        starts = _batch_starts(
+        self._starts = _batch_starts(
             ordered, batch_size, batch_size * _TOKENS_A_SENTENCE if unit == "sentences" else batch_size
         )
-        self._starts = _divisible_by_ranks(starts, count, ranks)
         self._stops = np.append(self._starts[1:], count)[: len(self._starts)]
         self._padding_waste = _padding_waste(ordered, self._starts)
 
     def __len__(self) -> int:
-        """The number of batches of an epoch: the same for every epoch and every rank."""
-        return len(self._starts) // self.ranks
+        """The number of batches of an epoch: the same for every epoch."""
+        return len(self._starts)
 
     @property
     def padding_waste(self) -> float:
@@ -217,7 +218,7 @@ class BucketBatchSampler(Sampler[np.ndarray]):
             steps = random.permutation(len(self))
         else:
             order, steps = self._order(np.arange(count)), np.arange(len(self))
-        for batch in steps * self.ranks + self.rank:
+        for batch in steps:
             yield order[self._starts[batch] : self._stops[batch]]
 
     def _order(self, rows: np.ndarray) -> np.ndarray:
@@ -244,17 +245,6 @@ def _batch_starts(ordered: np.ndarray, sentences: int, tokens: int) -> np.ndarra
         longest = np.maximum.accumulate(lengths[start : start + most])
         start += max(1, int(np.count_nonzero(longest * numbers[: len(longest)] <= tokens)))
     return np.array(starts, dtype=np.int64)
-
-
-def _divisible_by_ranks(starts: np.ndarray, count: int, ranks: int) -> np.ndarray:
-    """Halve the largest batches until the number of batches is a multiple of ``ranks``."""
-    while over := len(starts) % ranks:
-        sizes = np.diff(np.append(starts, count))
-        largest = int(sizes.argmax())
-        if sizes[largest] == 1:  # nothing to halve: join the first batches, the shortest in training, two by two
-            return np.delete(starts, np.arange(1, 2 * over, 2))
-        starts = np.insert(starts, largest + 1, starts[largest] + sizes[largest] // 2)
-    return starts
 
 
 def _padding_waste(ordered: np.ndarray, starts: np.ndarray) -> float:

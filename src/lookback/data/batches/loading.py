@@ -27,16 +27,25 @@ class Loader(ABC):
 
     After ``load_state_dict``, that epoch begins with the first batch that was not used. Other epochs are whole.
 
+    If several ranks train together, each batch is this rank's share of a global batch (see ``EncodedPairs.share``). The
+    state counts global batches, so that a training can be resumed with another number of ranks.
+
     Args:
         sampler: holds the epoch.
+        rank: whose share is yielded, 0 to ranks - 1.
+        ranks: how many processes train together.
         counted: whether ``take`` is called for each batch that is used. Needed where Lightning reads one batch ahead of
             training, as it does with a stream. If false, a batch counts as used when it is yielded.
     """
 
     batch_sampler = None  # Lightning asks for it of a loader with a sampler
 
-    def __init__(self, sampler: Epochs, counted: bool) -> None:
+    def __init__(self, sampler: Epochs, rank: int, ranks: int, counted: bool) -> None:
+        if not 0 <= rank < ranks:
+            raise ValueError(f"rank={rank}: expected 0 to {ranks - 1} (ranks - 1)")
         self.sampler = sampler
+        self._rank = rank
+        self._ranks = ranks
         self._counted = counted
         self._used = (0, 0)  # the epoch of the last batch that was used, and the number of its batches used so far
         self._resumed: dict[str, Any] = {"epoch": 0, "batch": 0}
@@ -82,12 +91,16 @@ class BatchLoader(Loader):
 
     Args:
         dataset: the pairs.
-        sampler: the rows of each batch.
+        sampler: the rows of each global batch.
+        rank: as in ``Loader``.
+        ranks: as in ``Loader``.
         counted: as in ``Loader``.
     """
 
-    def __init__(self, dataset: EncodedPairs, sampler: BucketBatchSampler, counted: bool = False) -> None:
-        super().__init__(sampler, counted)
+    def __init__(
+        self, dataset: EncodedPairs, sampler: BucketBatchSampler, rank: int = 0, ranks: int = 1, counted: bool = False
+    ) -> None:
+        super().__init__(sampler, rank, ranks, counted)
         self.dataset = dataset
         self._rows = sampler
 
@@ -97,4 +110,4 @@ class BatchLoader(Loader):
 
     def _batches(self, state: dict[str, Any]) -> Iterator[Batch]:
         for rows in islice(self._rows, state["batch"], None):
-            yield self.dataset[rows]
+            yield self.dataset.share(rows, self._rank, self._ranks)

@@ -73,16 +73,6 @@ class Window:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def joined(self, later: Window) -> Window:
-        """This window and the next one as one window."""
-        return Window(
-            self.start,
-            later.end,
-            pa.concat_arrays([self.source, later.source]),
-            pa.concat_arrays([self.target, later.target]),
-            np.concatenate([self.ids, later.ids]),
-        )
-
 
 def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, place: StreamPosition) -> Iterator[Window]:
     """The windows of a stream, from ``place`` on. A window without a pair is left out, unless it is the last.
@@ -119,8 +109,8 @@ def windows(stream: IterableDataset, size: int, limits: Limits, epoch: int, plac
 class StreamLoader(Loader):
     """Batches of a stream: every pair once an epoch, window by window, each in the order of a ``BucketBatchSampler``.
 
-    The order depends on seed, epoch and window alone. Every rank reads the whole stream and takes its share of the
-    batches; all ranks get the same number. The state also holds the place where the window of the next batch starts,
+    The order depends on seed, epoch and window alone. Every rank reads the whole stream and takes its share of each
+    batch. The state also holds the place where the window of the next batch starts,
     and how much of the stream was reached.
 
     Args:
@@ -129,12 +119,9 @@ class StreamLoader(Loader):
         batch_size: as in ``BucketBatchSampler``.
         unit: as in ``BucketBatchSampler``.
         seed: as in ``BucketBatchSampler``.
-        rank: as in ``BucketBatchSampler``.
-        ranks: as in ``BucketBatchSampler``.
+        rank: as in ``Loader``.
+        ranks: as in ``Loader``.
         counted: as in ``Loader``.
-
-    Raises:
-        InputError: while the stream is read, if it has fewer pairs to train on than there are ranks.
     """
 
     def __init__(
@@ -144,17 +131,15 @@ class StreamLoader(Loader):
         batch_size: int,
         unit: str,
         seed: int,
-        rank: int,
-        ranks: int,
+        rank: int = 0,
+        ranks: int = 1,
         counted: bool = False,
     ) -> None:
-        super().__init__(_Epoch(), counted)
+        super().__init__(_Epoch(), rank, ranks, counted)
         self._read = read
         self._encode = encode
         self._size = (batch_size, unit)
         self._seed = seed
-        self._rank = rank
-        self._ranks = ranks
         self._windows: deque[_WindowRead] = deque(maxlen=4)  # the latest windows: reading is ahead of training
         self._ended: tuple[int, int] | None = None  # an epoch that was read to its end, and the number of its batches
         self._reached = StreamProgress()
@@ -195,18 +180,18 @@ class StreamLoader(Loader):
         epoch, used = state["epoch"], state["batch"]
         place = StreamPosition(**state["place"]) if "place" in state else StreamPosition()
         count = state.get("before", 0)
-        for window in _enough_for_each_rank(self._read(epoch, place), self._ranks):
+        for window in self._read(epoch, place):
             self._windows.append(_WindowRead(epoch, count, window.start, window.end))
             if not len(window):
                 continue
             pairs = self._encode(window)
             seed = (self._seed, window.start.window)
             lengths = (pairs.source.lengths, pairs.target_lengths)
-            sampler = BucketBatchSampler(*lengths, *self._size, seed, True, self._rank, self._ranks)
+            sampler = BucketBatchSampler(*lengths, *self._size, seed, True)
             sampler.set_epoch(epoch)
             for rows in sampler:
                 if count >= used:
-                    yield pairs[rows]
+                    yield pairs.share(rows, self._rank, self._ranks)
                 count += 1
         self._ended = (epoch, count)
         self._note_reached()
@@ -226,24 +211,6 @@ class _WindowRead(NamedTuple):
     batches_before: int
     start: StreamPosition
     end: StreamPosition
-
-
-def _enough_for_each_rank(windows: Iterator[Window], ranks: int) -> Iterator[Window]:
-    """Windows with a pair or more for each rank. A window with fewer is joined to the one before it."""
-    if ranks == 1:
-        yield from windows
-        return
-    previous: Window | None = None
-    for window in windows:
-        if previous is None:
-            previous = window
-        elif min(len(previous), len(window)) < ranks:
-            previous = previous.joined(window)
-        else:
-            yield previous
-            previous = window
-    if previous is not None:
-        yield previous
 
 
 class _Epoch:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import torch
 
 from lookback.common.special_tokens import BOS, EOS, UNK
-from lookback.data.batches.batching import Batch, Sentences
+from lookback.data.batches.batching import Batch, BatchSize, Sentences
 from lookback.data.corpora.columns import columns, on_both_sides
 from lookback.data.corpora.corpus import SIDES
 from lookback.data.datasets_private import datasets_fingerprint
@@ -57,6 +57,18 @@ class EncodedPairs:
             target=torch.from_numpy(self.target.padded(rows)),
             target_tokens=int(self.target.lengths[rows].sum()) - len(rows),
         )
+
+    def share(self, rows: np.ndarray, rank: int, ranks: int) -> Batch:
+        """The part of the global batch of these rows that one rank computes: every ``ranks``-th row from ``rank`` on.
+
+        The rows of a batch are sorted by length, so all shares have similar lengths. The shares hold every row once. A
+        share has no rows if there are fewer than ranks.
+        """
+        if ranks == 1:
+            return self[rows]
+        batch = self[rows[rank::ranks]]
+        batch.global_size = BatchSize(len(rows), int(self.target.lengths[rows].sum()) - len(rows))
+        return batch
 
     @property
     def target_lengths(self) -> np.ndarray:

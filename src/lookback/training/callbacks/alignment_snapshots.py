@@ -104,8 +104,10 @@ class AlignmentSnapshots(Callback):
             self.epochs.append(epochs)
             self.updates.append(trainer.global_step)
             self.weights.append(torch.from_numpy(np.concatenate([w.ravel() for w in test_weights])).to(torch.float16))
+            # all ranks measure alike, and one writes
             with tolerated(str(self.path), "the report has the alignments of the moments before"):
-                self._write([weights.shape for weights in test_weights], module)
+                if trainer.is_global_zero:
+                    self._write([weights.shape for weights in test_weights], module)
         for logger in trainer.loggers:
             # Lightning counts steps from 0: the first update is step 0
             logger.log_metrics(quality.metrics(), step=trainer.global_step - 1)

@@ -118,7 +118,8 @@ class BudgetScores(Callback):
             self.updates.append(trainer.global_step)
             self.target_tokens.append(cost.target_tokens)
             self.statistics.append(torch.from_numpy(statistics))
-            self._write()
+            if trainer.is_global_zero:  # all ranks score alike, and one writes
+                self._write()
 
     def _translated(self, module: TranslationModule) -> list[str]:
         trains = module.training

@@ -87,7 +87,9 @@ class LastCheckpoint(Checkpoint):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        self.due |= time.monotonic() - self._written >= 60 * self.minutes
+        late = time.monotonic() - self._written >= 60 * self.minutes
+        # all ranks write together, or none: their clocks may differ
+        self.due |= trainer.strategy.reduce_boolean_decision(late, all=False)
         self.due |= trainer.global_step == trainer.estimated_stepping_batches - 1
         if self.due and not (within_update(trainer) or trainer.is_last_batch or validation_follows(trainer)):
             self._collected = trainer._checkpoint_connector.dump_checkpoint()

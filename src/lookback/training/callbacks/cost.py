@@ -20,8 +20,10 @@ class Cost(Callback):
 
     The seconds do not include validation. The part of them between the end of a batch and the start of the next one is
     ``waiting``: reading a batch, moving it to the device, and the work of other callbacks. A resumed run continues the
-    counts. Tokens and seconds are logged as ``cost/…`` together with losses and validations, as axes of learning
-    curves. Counting never waits for a GPU, because the training step returns the number of its tokens.
+    counts. Of several ranks, tokens and memory are the sums, and seconds are those of rank 0's clock.
+
+    Tokens and seconds are logged as ``cost/…`` together with losses and validations, as axes of learning curves.
+    Counting never waits for a GPU, because a batch knows the number of its tokens.
     """
 
     def __init__(self) -> None:
@@ -32,6 +34,8 @@ class Cost(Callback):
         self._since: float | None = None
         self._earlier_peak = 0
         """The peak, in bytes, of the processes from which this one was resumed."""
+        self._peak_of_others = 0
+        """The peaks of the other ranks, in bytes, at the last validation."""
 
     def on_fit_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         peak_memory.reset()
@@ -53,7 +57,7 @@ class Cost(Callback):
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         self.updates = trainer.global_step
-        self.target_tokens += outputs["tokens"]
+        self.target_tokens += batch.whole.target_tokens
         self._add_seconds()
         if is_logged(trainer):
             self._log(module, on_epoch=False)
@@ -65,6 +69,9 @@ class Cost(Callback):
         self._log(module, on_epoch=True)
 
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        own = peak_memory.peak()
+        everyone = trainer.strategy.reduce(torch.tensor(own, device=module.device), reduce_op="sum")
+        self._peak_of_others = int(everyone) - own
         self._since = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -92,8 +99,11 @@ class Cost(Callback):
         self._since = now
 
     def peak(self) -> int:
-        """The most memory held at a time, in bytes, by this process or by one from which it was resumed."""
-        return max(self._earlier_peak, peak_memory.peak())
+        """The most memory held at a time, in bytes, by this training or by one from which it was resumed.
+
+        Of several ranks it is the sum of what each held, even if they held it at different times.
+        """
+        return max(self._earlier_peak, peak_memory.peak() + self._peak_of_others)
 
     def rates(self) -> dict[str, float | None]:
         """Target tokens per second, peak memory in megabytes, and the share of the seconds that was waiting."""
