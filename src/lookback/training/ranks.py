@@ -95,7 +95,10 @@ def other_ranks(config: DictConfig, directory: Path) -> Iterator[None]:
     """
     count = config.trainer.devices
     if count == 1 or started_outside():
-        yield
+        try:
+            yield
+        finally:
+            _leave()
         return
     from lightning.fabric.plugins.environments.lightning import find_free_network_port
 
@@ -244,13 +247,20 @@ def _as_rank_zero(shared: dict[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        if torch.distributed.is_initialized():
-            torch.distributed.destroy_process_group()
+        _leave()
         for name in (*shared, "LOCAL_RANK", "OMP_NUM_THREADS"):  # Lightning sets the last one
             os.environ.pop(name, None)
             if name in before:
                 os.environ[name] = before[name]
         torch.set_num_threads(threads)
+
+
+def _leave() -> None:
+    """Parts this process from the other ranks, so that the test on rank 0 waits for none of them."""
+    import torch
+
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def _end_if_stuck(ranks: list[_Rank], finished: threading.Event) -> None:
