@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.pytorch.loggers import WandbLogger
+from lightning.pytorch.loggers import Logger, WandbLogger
 from omegaconf import DictConfig
 
 from lookback.common.configs import build, one_line
