@@ -97,19 +97,25 @@ def test_the_handler_from_before_is_told_after_the_program_has_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "array", "requeued"),
-    [("SIGUSR1", {}, "requeue 17"), ("SIGUSR2", {"JOB": "12", "TASK": "3"}, "requeue 12_3"), ("SIGTERM", {}, None)],
+    ("name", "environment", "requeued"),
+    [
+        ("SIGUSR1", {"SLURM_PROCID": "0"}, "requeue 17"),
+        ("SIGUSR2", {"SLURM_ARRAY_JOB_ID": "12", "SLURM_ARRAY_TASK_ID": "3"}, "requeue 12_3"),
+        ("SIGTERM", {}, None),
+        ("SIGUSR1", {"SLURM_PROCID": "1"}, None),  # another rank, which srun has started
+        ("SIGUSR1", {"SLURM_PROCID": "0", "LOCAL_RANK": "1"}, None),  # or rank 0, or torchrun
+    ],
 )
 def test_slurm_requeues_the_job_after_the_signals_that_a_user_asks_it_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, array: dict[str, str], requeued: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, environment: dict[str, str], requeued: str | None
 ) -> None:
     scontrol = tmp_path / "scontrol"
     scontrol.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/asked"\n')
     scontrol.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
-    for part, value in array.items():
-        monkeypatch.setenv(f"SLURM_ARRAY_{part}_ID", value)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
     ended(lambda: send(getattr(signal, name)))
     asked = tmp_path / "asked"
     assert (asked.read_text().strip() if asked.exists() else None) == requeued

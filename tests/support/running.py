@@ -114,33 +114,21 @@ class Interrupt(Callback):
 
 
 class Send(Callback):
-    """Sends this process a signal, once: the n-th time that Lightning calls a hook.
+    """Sends a rank a signal, once: the n-th time that Lightning calls a hook.
 
     `+callbacks.send={_target_: support.running.Send, signal: SIGTERM, hook: on_validation_batch_end, n: 2}`.
     """
 
-    def __init__(self, signal: str, hook: str, n: int) -> None:
+    def __init__(self, signal: str, hook: str, n: int, rank: int = 0) -> None:
         self.left = n
         self.signal = signal
+        self.rank = rank
         setattr(self, hook, self._called)
 
-    def _called(self, *_: Any, **__: Any) -> None:
+    def _called(self, trainer: Trainer, *_: Any, **__: Any) -> None:
         self.left -= 1
-        if self.left == 0:
+        if (self.left, trainer.global_rank) == (0, self.rank):
             os.kill(os.getpid(), getattr(signal, self.signal))
-
-
-class OnRank(Callback):
-    """An error of one rank at the beginning of an update: KeyboardInterrupt or RuntimeError."""
-
-    def __init__(self, rank: int, update: int, error: str) -> None:
-        self.rank = rank
-        self.update = update
-        self.error = error
-
-    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
-        if (trainer.global_rank, trainer.global_step) == (self.rank, self.update):
-            raise KeyboardInterrupt if self.error == "KeyboardInterrupt" else RuntimeError("on purpose")
 
 
 class Double(Callback):
@@ -151,13 +139,14 @@ class Double(Callback):
 
 
 class Fault(Callback):
-    """An error of the program at the beginning of an update."""
+    """An error of the program at the beginning of an update of a rank."""
 
-    def __init__(self, update: int) -> None:
+    def __init__(self, update: int, rank: int = 0) -> None:
         self.update = update
+        self.rank = rank
 
     def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
-        if trainer.global_step == self.update:
+        if (trainer.global_step, trainer.global_rank) == (self.update, self.rank):
             raise RuntimeError("on purpose")
 
 

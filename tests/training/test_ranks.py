@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from lookback.common.errors import InputError
+from lookback.common.signals import Interrupted
 from lookback.data import BucketBatchSampler, TranslationData
 from lookback.runs import read_predictions
 from lookback.runs.checkpoint import read_checkpoint
@@ -42,10 +43,6 @@ OPTIONS = [
     "batch.evaluation_size=5",
 ]
 DDP = ["trainer=ddp", "trainer.accelerator=cpu"]
-
-
-def on_rank(rank: int, update: int, error: str) -> str:
-    return f"+callbacks.on_rank={{_target_: support.running.OnRank, rank: {rank}, update: {update}, error: {error}}}"
 
 
 def weights(directory: Path) -> dict[str, torch.Tensor]:
@@ -117,35 +114,41 @@ def test_some_batches_had_a_single_sentence(trained: Trained, grammar_cache: str
     assert max(shares) > 2
 
 
-def test_a_training_goes_on_with_another_number_of_ranks(
-    tmp_path: Path, grammar_cache: str, interrupts: None, capfd: pytest.CaptureFixture[str]
+def test_a_signal_stops_all_ranks_and_another_number_of_them_goes_on(
+    trained: Trained, tmp_path: Path, grammar_cache: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Two ranks, then one, then two, each interrupted in an epoch; in float32."""
-    options = [grammar_cache, *OPTIONS, "callbacks.last.minutes=0"]
-    whole = run(tmp_path / "whole", *options)
-    parts = tmp_path / "parts"
-    for update, settings in ((3, DDP), (6, [])):
-        with pytest.raises(KeyboardInterrupt):
-            run(parts, *options, *settings, on_rank(0, update, "KeyboardInterrupt"))
+    """Two ranks, then one, then two: each gets SIGTERM in the middle of an update, rank 0 or rank 1."""
+    options = [grammar_cache, *OPTIONS, DOUBLE, "callbacks.last.minutes=60"]
+    for updates, hook, n, settings in (
+        (3, "on_before_backward", 5, DDP),
+        (6, "on_train_batch_start", 5, []),
+        (8, "on_train_batch_start", 3, [*DDP, "+callbacks.send.rank=1"]),
+    ):
+        send = f"+callbacks.send={{_target_: support.running.Send, signal: SIGTERM, hook: {hook}, n: {n}}}"
+        with pytest.raises(Interrupted) as end:
+            run(tmp_path, *options, send, *settings)
+        assert end.value.code == 143
         assert not children()
-        assert read_status(parts / "status.json")[0] == "interrupted"
-        assert read_checkpoint(RunDirectory(parts).last)["global_step"] == update
-    resumed = run(parts, *options, *DDP)
+        assert read_status(tmp_path / "status.json") == ("interrupted", "SIGTERM")
+        assert read_checkpoint(RunDirectory(tmp_path).last)["global_step"] == updates
+    resumed = run(tmp_path, *options)
     printed = capfd.readouterr()
-    assert printed.out.count("going on from") == 2, "one rank prints"
+    assert printed.out.count("going on from") == 3, "one rank prints"
     assert "sync_dist" not in printed.err
-    expected = weights(tmp_path / "whole")
-    for name, weight in weights(parts).items():
-        torch.testing.assert_close(weight, expected[name], rtol=0, atol=1e-5, msg=name)
-    assert resumed["cost"]["target_tokens"] == whole["cost"]["target_tokens"]
-    for mine, theirs in zip(metrics(tmp_path / "whole"), metrics(parts), strict=True):
+    directory, results = trained["one"]
+    expected = weights(directory)
+    for name, weight in weights(tmp_path).items():
+        torch.testing.assert_close(weight, expected[name], rtol=0, atol=1e-12, msg=name)
+    assert numbers(resumed)["cost"] == numbers(results)["cost"]
+    for mine, theirs in zip(metrics(directory), metrics(tmp_path), strict=True):
         for name in mine.keys() - {"cost/seconds"}:
-            assert mine[name] == theirs[name] or float(mine[name]) == pytest.approx(float(theirs[name]), rel=1e-3), name
+            assert mine[name] == theirs[name] or float(mine[name]) == pytest.approx(float(theirs[name]), rel=1e-5), name
 
 
 def test_a_failed_rank_ends_the_training_in_one_line(tmp_path: Path, grammar_cache: str) -> None:
+    fault = "+callbacks.fault={_target_: support.running.Fault, update: 2, rank: 1}"
     with pytest.raises(InputError, match=r"^rank 1 failed: RuntimeError: on purpose$"):
-        run(tmp_path, grammar_cache, *OPTIONS, *DDP, on_rank(1, 2, "RuntimeError"))
+        run(tmp_path, grammar_cache, *OPTIONS, *DDP, fault)
     assert not children()
     assert read_status(tmp_path / "status.json") == ("failed", "rank 1 failed: RuntimeError: on purpose")
 

@@ -147,8 +147,13 @@ def _pass_on(number: signal.Signals, handler: Callable[..., Any] | int | None) -
     """Gives a signal to the handler from before, if a program has set one, or else to Slurm."""
     if callable(handler) and handler is not signal.default_int_handler:
         handler(number, None)
-    elif number.name in _REQUEUED and "SLURM_JOB_ID" in os.environ:
+    elif number.name in _REQUEUED and "SLURM_JOB_ID" in os.environ and _is_first_of_job():
         requeue_slurm_job()
+
+
+def _is_first_of_job() -> bool:
+    """False for the other ranks of a distributed training. Slurm signals all processes of a job."""
+    return all(os.environ.get(name, "0") == "0" for name in ("SLURM_PROCID", "LOCAL_RANK"))
 
 
 def requeue_slurm_job() -> None:
