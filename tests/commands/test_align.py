@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from lookback.commands.align import align, pairs_of
+from lookback.commands.align import Models, align
 from lookback.common.errors import InputError
 from lookback.common.words import Link
 from lookback.evaluation import SYMMETRISATIONS, LinkCounts, count_links, symmetrise
@@ -223,11 +223,22 @@ def test_what_does_not_look_back_has_no_alignment(
         aligned(f"{key}='{none}'")
 
 
-def test_runs_that_count_words_differently_do_not_become_one(there: Path, files: Files) -> None:
-    forward, backward = Trained.load(there), Trained.load(there)
-    backward.word_weights = lambda batch, texts: [np.ones((2, 2)) for _ in texts]  # type: ignore[assignment]
+def test_runs_that_count_words_differently_do_not_become_one(
+    aligned: Aligned, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = Models(Trained.load(there), Trained.load(there))
+    models.backward.word_weights = lambda batch, texts: [np.ones((2, 2)) for _ in texts]  # type: ignore
+    monkeypatch.setattr("lookback.commands.align._load", lambda *_: models)
     with pytest.raises(InputError, match="source:1: the reverse run has other words here than the run"):
-        list(pairs_of(*files, forward, backward, 64))
+        aligned(f"reverse='{there}'")
+
+
+def test_two_devices_write_the_lines_of_one(aligned: Aligned, back: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lookback.commands.align._BATCHES", 1)  # forty pairs in ten blocks
+    monkeypatch.setattr("torch.accelerator.device_count", lambda: 0)
+    monkeypatch.setattr("torch.accelerator.current_accelerator", lambda check_available: None)
+    options = (f"reverse='{back}'", "batch_size=4")
+    assert aligned(*options, "devices=2") == aligned(*options)
 
 
 def test_error_rates_on_real_gold(aligned: Aligned, tmp_path: Path) -> None:

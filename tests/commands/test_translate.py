@@ -5,12 +5,13 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import hydra
 import pytest
 
-from lookback.commands.translate import as_available
+from lookback.commands.translate import as_available, translate
 from lookback.common.errors import InputError
 from lookback.search import force
-from support.running import Trained, run, translate_file, translated
+from support.running import CONF, Trained, run, translate_file, translated
 
 LINES = ["the man sees the dog .", "", "he sleeps .", "   ", "a zebra quacks", "the dog .\u2028he\x0c sleeps ."]
 
@@ -38,6 +39,24 @@ def test_the_batch_changes_nothing(
         for size in (1, 64)
     )
     assert one == many
+
+
+def test_two_devices_write_the_lines_of_one(
+    finished: Path, source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.accelerator.device_count", lambda: 0)
+    monkeypatch.setattr("torch.accelerator.current_accelerator", lambda check_available: None)
+    options = ("batch_size=1", "scores=true", "alignments=true", "search.n_best=2")
+    one, two = (translated(capsys, finished, source, *options, f"devices={devices}") for devices in (1, 2))
+    assert len(one) > len(LINES)
+    assert one == two
+
+
+def test_several_devices_need_a_file(finished: Path) -> None:
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        config = hydra.compose("translate", [f"run='{finished}'", "devices=2"])
+    with pytest.raises(InputError, match=r"^devices=2: expected input=FILE, because standard input is translated at"):
+        translate(config)
 
 
 def test_a_gzipped_file_and_crlf(

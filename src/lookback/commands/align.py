@@ -23,6 +23,7 @@ from lookback.data.corpora.gold_alignment import BASES, with_alignment
 from lookback.data.corpora.text import read_pairs
 from lookback.evaluation import SHIFTS, SYMMETRISATIONS, LinkCounts, count_links, shifted_links, symmetrise
 from lookback.evaluation.alignment.attention_quality import gold_of
+from lookback.translation.devices import check_devices, in_order
 from lookback.translation.translator import Translator
 
 if TYPE_CHECKING:
@@ -94,26 +95,34 @@ def align(config: DictConfig) -> None:
     gold = None if config.gold is None else _read_gold(config)
     # read both files to their end first, so that a mistake in line 700,000 is found before anything is written
     deque(read_pairs(config.source, config.target), maxlen=0)
-    forward = _load("run", config.run, config.trust)
-    backward = None if config.reverse is None else _load("reverse", config.reverse, config.trust)
+    load = partial(_load, config.run, config.reverse, config.trust)
+    models = load(None if config.devices == 1 else "cpu")
 
     def links_to_write(pair: Pair) -> list[Link]:
         links = pair.links(config.shift)
-        if backward is None:
+        if config.reverse is None:
             return links
         return symmetrise(links, pair.reverse_links(config.shift), config.symmetrisation)
 
     systems: dict[tuple[str, str], Callable[[Pair], list[Link]]] = {}
     for shift in SHIFTS:
         systems["run", str(shift)] = partial(Pair.links, shift=shift)
-    if backward is not None:
+    if config.reverse is not None:
         for shift in SHIFTS:
             systems["reverse", str(shift)] = partial(Pair.reverse_links, shift=shift)
         systems[config.symmetrisation, str(config.shift)] = links_to_write
     counts = dict.fromkeys(systems, LinkCounts())
     scored = 0
     with _open_output(config.out) as write:
-        for number, pair in enumerate(pairs_of(config.source, config.target, forward, backward, config.batch_size)):
+        blocks = _blocks(config.source, config.target, _BATCHES * config.batch_size)
+        work = partial(_weighed, batch_size=config.batch_size)
+        found = in_order(work, models, load, blocks, config.devices)
+        for number, pair in enumerate(pair for _, pairs in found for pair in pairs):
+            if pair.words_differ:
+                raise InputError(
+                    f"{config.source}:{number + 1}: the reverse run has other words here than the run, as tokenizers "
+                    "may in a script without spaces; expected runs with the same tokenizers"
+                )
             write(" ".join(f"{i}-{j}" for i, j in links_to_write(pair)) + "\n")
             if gold is None or pair.forward is None:
                 continue
@@ -126,38 +135,35 @@ def align(config: DictConfig) -> None:
         _print_scores(counts, scored, sys.stdout if config.out else sys.stderr)
 
 
-def pairs_of(
-    source: Path | str, target: Path | str, forward: Translator, backward: Translator | None, batch_size: int
-) -> Iterator[Pair]:
-    """The pairs of two aligned files, in their order, with the attention weights of the models.
+class Models(NamedTuple):
+    """The models of a run and of the reverse run, if there is one."""
 
-    Args:
-        source: the source file.
-        target: the target file, with as many lines.
-        forward: translates from source to target.
-        backward: translates from target to source.
-        batch_size: how many pairs are computed together. It changes no number.
+    forward: Translator
+    backward: Translator | None
 
-    Raises:
-        InputError: as ``read_pairs``; and, with the line's number, if the two runs split a line into different numbers
-            of words, which may happen in a script without spaces.
-    """
-    number = 0
+
+class Block(NamedTuple):
+    """Aligned lines that are computed together."""
+
+    sources: list[str]
+    targets: list[str]
+
+
+def _blocks(source: Path | str, target: Path | str, size: int) -> Iterator[Block]:
+    """The lines of two aligned files, in blocks of ``size`` or fewer."""
     for block in read_pairs(source, target):
-        for start in range(0, block.num_rows, _BATCHES * batch_size):
-            sources, targets = (side.to_pylist() for side in block.slice(start, _BATCHES * batch_size).columns)
-            forward_weights = forward.attention_weights(sources, targets, batch_size)
-            backward_weights: list[NDArray[np.float64] | None] = [None] * len(forward_weights)
-            if backward is not None:
-                backward_weights = backward.attention_weights(targets, sources, batch_size)
-            for pair in map(Pair, sources, targets, forward_weights, backward_weights):
-                number += 1
-                if pair.words_differ:
-                    raise InputError(
-                        f"{source}:{number}: the reverse run has other words here than the run, as tokenizers may in a "
-                        "script without spaces; expected runs with the same tokenizers"
-                    )
-                yield pair
+        for start in range(0, block.num_rows, size):
+            yield Block(*(side.to_pylist() for side in block.slice(start, size).columns))
+
+
+def _weighed(models: Models, block: Block, batch_size: int) -> list[Pair]:
+    """The pairs of a block with the attention weights of the models."""
+    sources, targets = block
+    forward = models.forward.attention_weights(sources, targets, batch_size)
+    backward: list[NDArray[np.float64] | None] = [None] * len(forward)
+    if models.backward is not None:
+        backward = models.backward.attention_weights(targets, sources, batch_size)
+    return list(map(Pair, sources, targets, forward, backward))
 
 
 def _check(config: DictConfig) -> None:
@@ -172,6 +178,7 @@ def _check(config: DictConfig) -> None:
             raise InputError(f"{key}={config[key]}: expected one of {', '.join(map(str, values))}")
     if not isinstance(config.batch_size, int) or config.batch_size < 1:
         raise InputError(f"batch_size={config.batch_size}: expected a whole number, 1 or more")
+    check_devices(config.devices)
     if config.out is not None and Path(config.out).exists():
         raise InputError(f"out={config.out}: is there already; expected a new file")
 
@@ -184,19 +191,24 @@ def _read_gold(config: DictConfig) -> Dataset:
     return with_alignment(pairs, config.gold, config.alignment_base)
 
 
-def _load(key: str, path: str, trust: str | Sequence[str]) -> Translator:
-    """The run at ``path``, which the config names under ``key``.
+def _load(run: str, reverse: str | None, trust: str | Sequence[str], device: str | None) -> Models:
+    """The models of the two runs, on a device.
 
     Raises:
         InputError: if there is no trained run, or if its model does not look back.
     """
-    try:
-        translator = Translator.load(path, trust=trust)
-    except InputError as error:
-        raise InputError(str(error) if key == "run" else f"{key}: {error}") from None
-    if not translator.looks_back:
-        raise InputError(f"{key}={path}: {translator.why_no_alignment}")
-    return translator
+    found = []
+    for key, path in (("run", run), ("reverse", reverse)):
+        if path is None:
+            continue
+        try:
+            translator = Translator.load(path, device, trust=trust)
+        except InputError as error:
+            raise InputError(str(error) if key == "run" else f"{key}: {error}") from None
+        if not translator.looks_back:
+            raise InputError(f"{key}={path}: {translator.why_no_alignment}")
+        found.append(translator)
+    return Models(found[0], found[1] if len(found) > 1 else None)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import queue
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -14,6 +15,8 @@ from lookback.common.configs import build
 from lookback.common.errors import InputError, config_errors
 from lookback.common.suggestions import listed
 from lookback.data.corpora.lines import check_file, read_lines
+from lookback.search import Search
+from lookback.translation.devices import check_devices, in_order
 from lookback.translation.translator import Translator
 
 SEPARATOR = " ||| "
@@ -35,36 +38,53 @@ def translate(config: DictConfig) -> None:
     """
     with config_errors():
         check_switches({"scores": config.scores, "alignments": config.alignments, "warnings": config.warnings})
+    check_devices(config.devices)
+    if config.devices > 1 and not config.input:
+        raise InputError(f"devices={config.devices}: expected input=FILE, because standard input is translated at once")
     check_open("stdout", "a file or a pipe for the translations")
-    translator = Translator.load(config.run, unknown_words=config.unknown_words, trust=config.trust)
+    load = partial(Translator.load, config.run, unknown_words=config.unknown_words, trust=config.trust)
+    translator = load(device=None if config.devices == 1 else "cpu")
     if config.alignments and not translator.looks_back:
         raise InputError(f"alignments=true: {config.run} {translator.why_no_alignment}")
     search = build(config.search)
     path = Path(str(config.input)).expanduser() if config.input else None
     if path:
         check_file(path)
-    writer = translator.writer
     lines = read_lines(path) if path else read_stream()
     number = 0
     unknown = UnknownWords(translator) if config.warnings else None
-    for batch in as_available(lines, config.batch_size):
-        for line, hypotheses in zip(batch, translator.search(batch, search), strict=True):
-            for hypothesis in hypotheses:
-                # a tokenizer with bytes can write line breaks, but a translation must stay one line
-                fields = [writer.text(line, hypothesis).replace("\r", " ").replace("\n", " ")]
-                if search.n_best > 1:
-                    fields.insert(0, str(number))
-                if config.scores:
-                    fields.append(f"{hypothesis.score:.4f}")
-                if config.alignments:
-                    fields.append(" ".join(f"{i}-{j}" for i, j in writer.links(line, hypothesis)))
-                sys.stdout.write(SEPARATOR.join(fields) + "\n")
+    work = partial(_written, search=search, scores=config.scores, alignments=config.alignments)
+    batches = as_available(lines, config.batch_size)
+    for batch, found in in_order(work, translator, load, batches, config.devices):
+        for line, translations in zip(batch, found, strict=True):
+            for fields in translations:
+                sys.stdout.write(SEPARATOR.join([str(number), *fields] if search.n_best > 1 else fields) + "\n")
             if unknown is not None:
                 unknown.count(line, number)
             number += 1
         sys.stdout.flush()
     if unknown is not None:
         unknown.warn_of_total()
+
+
+def _written(
+    translator: Translator, lines: list[str], search: Search, scores: bool, alignments: bool
+) -> list[list[list[str]]]:
+    """What is written for each line: the fields of each of its translations."""
+    writer = translator.writer
+    found = []
+    for line, hypotheses in zip(lines, translator.search(lines, search), strict=True):
+        translations = []
+        for hypothesis in hypotheses:
+            # a tokenizer with bytes can write line breaks, but a translation must stay one line
+            fields = [writer.text(line, hypothesis).replace("\r", " ").replace("\n", " ")]
+            if scores:
+                fields.append(f"{hypothesis.score:.4f}")
+            if alignments:
+                fields.append(" ".join(f"{i}-{j}" for i, j in writer.links(line, hypothesis)))
+            translations.append(fields)
+        found.append(translations)
+    return found
 
 
 class UnknownWords:
