@@ -39,6 +39,7 @@ def first_weights(directory: Path, *overrides: str) -> dict[str, torch.Tensor]:
 
 def test_a_run_directory_holds_what_the_design_says(finished: Path) -> None:
     expected = {
+        ".lock",
         "checkpoints/best.ckpt",
         "checkpoints/last.ckpt",
         "length_curve.pdf",
