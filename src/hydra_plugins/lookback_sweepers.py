@@ -59,8 +59,17 @@ class JobSweeper(Sweeper):
         return compose_job(self.context.config_loader, self.config, overrides)
 
     def launch(self, jobs: "Sequence[Job]") -> None:
-        """Runs jobs, as many at a time as the launcher does. What came out of them is in their directories."""
-        returns: Sequence[JobReturn] = self.launcher.launch([job.overrides for job in jobs], self._launched)
+        """Runs jobs, as many at a time as the launcher does. What came out of them is in their directories.
+
+        If this process is stopped, its jobs are stopped with it, but for those of submitit, which go on by themselves.
+        """
+        from lookback.commands.jobs import stopped_together
+
+        go_on = self.config.hydra.launcher._target_.startswith("hydra_plugins.hydra_submitit_launcher.")
+        if go_on:
+            print("these jobs go on if this command is stopped; the same one again makes the report", flush=True)
+        with stopped_together([] if go_on else jobs):
+            returns: Sequence[JobReturn] = self.launcher.launch([job.overrides for job in jobs], self._launched)
         self._launched += len(jobs)
         for each in returns:
             _ = each.return_value  # raises the error of a job that could not even be started
@@ -163,16 +172,16 @@ class OptunaSweeper(JobSweeper):
             storage=self.storage, study_name=self.study_name, direction=self.direction, load_if_exists=True
         )
         self._ask_again(study, fixed)
-        while (left := self.n_trials - _ended(study)) > 0:
+        while (left := self.n_trials - sum(trial.state.is_finished() for trial in _trials(study))) > 0:
             trials = [self._ask(study, space) for _ in range(min(left, self.n_jobs))]
             self._run([(trial, self._job(fixed, trial.params)) for trial in trials], study)
-        report_search(study, self.directory, self.config.optimized_metric)
+        report_search(study, len(_trials(study)), self.directory, self.config.optimized_metric)
 
     def _job(self, fixed: Sequence[str], params: Mapping[str, Any]) -> "Job":
         return self.compose([*fixed, *(f"{key}={value}" for key, value in params.items())])
 
     def _ask(self, study: "optuna.Study", space: "dict[str, optuna.distributions.BaseDistribution]") -> "optuna.Trial":
-        study.sampler = self.sampler(seed=self.seed + len(study.get_trials(deepcopy=False)))
+        study.sampler = self.sampler(seed=self.seed + len(_trials(study)))
         return study.ask(space)
 
     def _ask_again(self, study: "optuna.Study", fixed: Sequence[str]) -> None:
@@ -207,12 +216,12 @@ class OptunaSweeper(JobSweeper):
             print(f"trial {trial.number}: {said}  {settings}", flush=True)
 
 
-def _ended(study: "optuna.Study") -> int:
-    """The trials that count: one that was interrupted is failed to Optuna, too, but has no reason."""
+def _trials(study: "optuna.Study") -> "list[optuna.trial.FrozenTrial]":
+    """The trials that count: one that was interrupted is failed without a reason, and was asked for again."""
     from optuna.trial import TrialState
 
-    ended = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
-    return sum(trial.state == TrialState.COMPLETE or "reason" in trial.user_attrs for trial in ended)
+    trials = study.get_trials(deepcopy=False)
+    return [trial for trial in trials if trial.state != TrialState.FAIL or "reason" in trial.user_attrs]
 
 
 def _distribution(override: Override) -> "optuna.distributions.BaseDistribution":

@@ -3,6 +3,8 @@
 import importlib
 import os
 import re
+import signal
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -12,10 +14,13 @@ import hydra
 import pytest
 import yaml
 from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
 
 import lookback.commands  # which teaches OmegaConf job_hash
 from hydra_plugins import lookback_sweepers
+from lookback.commands.jobs import Job, stopped_together
 from lookback.common.files import write_json
+from lookback.common.signals import Interrupted
 from support.jobs import show, starts
 from support.running import CONF
 
@@ -208,10 +213,48 @@ def test_jobs_run_in_processes_of_their_own(
     assert yaml.safe_load(Path("sweep/multirun.yaml").read_text())["hydra"]["overrides"]["task"] == ["seed=1,13"]
 
 
+HOLDER = """
+import signal, sys, time
+from pathlib import Path
+from lookback.runs.lock import locked
+
+def stop(number, frame):
+    time.sleep(0.5)
+    (directory / "saved").touch()
+    sys.exit()
+
+directory = Path(sys.argv[1])
+signal.signal(signal.SIGTERM, stop)
+with locked(directory):
+    print("holds", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_jobs_in_other_processes_save_before_the_sweep_ends(number: signal.Signals, tmp_path: Path) -> None:
+    before = signal.getsignal(number)
+    job = Job((), tmp_path / "job", OmegaConf.create())
+    command = [sys.executable, "-c", HOLDER, str(job.directory)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "holds\n"
+        with stopped_together([job]), pytest.raises(Interrupted) as ended:
+            signal.raise_signal(number)
+        assert (job.directory / "saved").exists()
+    assert ended.value.code == 128 + number
+    assert signal.getsignal(number) is before
+
+
 def trials(storage: str) -> list[Any]:
     import optuna
 
     return optuna.load_study(study_name="lookback", storage=storage).trials
+
+
+def interrupt(*arguments: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_search_goes_on_without_repeating_a_trial(
@@ -230,14 +273,19 @@ def test_a_search_goes_on_without_repeating_a_trial(
     assert len(starts(Path("whole"))) == 5
     best = min(whole, key=lambda trial: trial.value)
     assert (
-        f"search: trial {best.number} of 5 is the best, validation/perplexity {best.value:.4f}"
+        f"search: trial {best.number} is the best of 5, validation/perplexity {best.value:.4f}"
         in capsys.readouterr().out
     )
     assert Path("whole/search.svg").stat().st_size > 1000
 
     assert show(monkeypatch, *search, "hydra.sweep.dir=parts", "hydra.sweeper.n_trials=2") == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(lookback_sweepers.JobSweeper, "launch", interrupt)
+        assert show(monkeypatch, *search, "hydra.sweep.dir=parts", "hydra.sweeper.n_trials=5") == 130
     assert show(monkeypatch, *search, "hydra.sweep.dir=parts", "hydra.sweeper.n_trials=5") == 0
-    assert [trial.params for trial in trials("sqlite:///parts/study.db")] == [trial.params for trial in whole]
+    parts = trials("sqlite:///parts/study.db")
+    assert parts.pop(2).state.name == "FAIL"  # interrupted, and asked for again as the next one
+    assert [trial.params for trial in parts] == [trial.params for trial in whole]
     assert starts(Path("parts")) == starts(Path("whole"))
 
 

@@ -3,8 +3,13 @@
 import hashlib
 import json
 import math
+import os
 import re
-from collections.abc import Sequence
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +18,9 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf, flag_override, open_dict
 
+from lookback.common.signals import SIGNALS, Interrupted
 from lookback.runs.directory import RunDirectory
-from lookback.runs.lock import is_locked
+from lookback.runs.lock import holder, is_locked
 from lookback.runs.metrics import best_value
 from lookback.runs.status import read_status
 
@@ -137,11 +143,52 @@ def jobs_left(jobs: Sequence[Job], retry_failed: bool) -> list[Job]:
     return list(left.values())
 
 
-def report_search(study: "optuna.Study", directory: Path, metric: str) -> None:
+@contextmanager
+def stopped_together(jobs: Sequence[Job]) -> Iterator[None]:
+    """Inside, Ctrl+C or a signal to this process also stops the jobs that other processes on this machine run for it.
+
+    They save and end first, because a launcher kills its processes without waiting for them.
+
+    Args:
+        jobs: what is launched inside.
+
+    Raises:
+        Interrupted: when they have ended.
+    """
+
+    def stop(number: int, frame: Any) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)  # what is being saved is not disturbed
+        told: set[int] = set()
+        while running := {process for job in jobs if (process := holder(job.directory)) is not None}:
+            for process in running - told:
+                print(
+                    f"{signal.Signals(number).name}: stopping the job of process {process}", file=sys.stderr, flush=True
+                )
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGTERM)
+            told |= running
+            time.sleep(0.1)
+        raise Interrupted(number)
+
+    # SIGUSR1 and SIGUSR2 are for a job; and one that this process was started to ignore stays ignored
+    handlers = {number: signal.getsignal(number) for number in SIGNALS if not number.name.startswith("SIGUSR")}
+    before = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def report_search(study: "optuna.Study", n_trials: int, directory: Path, metric: str) -> None:
     """Prints the best trial of a search, and draws all of them: search.svg and its kin in the sweep's directory.
 
     Args:
         study: Optuna's.
+        n_trials: how many trials it has, without those that were interrupted.
         directory: of the sweep.
         metric: what was optimized.
     """
@@ -153,6 +200,6 @@ def report_search(study: "optuna.Study", directory: Path, metric: str) -> None:
         return
     best = study.best_trial
     settings = " ".join(f"{key}={value}" for key, value in best.params.items())
-    print(f"search: trial {best.number} of {len(study.trials)} is the best, {metric} {best.value:.4f}: {settings}")
+    print(f"search: trial {best.number} is the best of {n_trials}, {metric} {best.value:.4f}: {settings}")
     for path in save_chart(search_chart(values, metric, study.direction.name.lower()), directory, "search"):
         print(f"wrote {path}", flush=True)

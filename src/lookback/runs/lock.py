@@ -58,6 +58,18 @@ def is_locked(directory: Path) -> bool:
         return True
 
 
+def holder(directory: Path) -> int | None:
+    """The other process on this machine that holds the lock of a run directory; None if there is none."""
+    if not is_locked(directory):
+        return None
+    try:
+        record = json.loads((directory / ".lock.json").read_text(encoding="utf-8"))
+        here = record["host"] == socket.gethostname() and record["process"] != os.getpid()
+        return int(record["process"]) if here else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 def _said(holder: Path) -> str:
     """Who holds the lock, in words."""
     try:
