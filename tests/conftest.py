@@ -1,5 +1,7 @@
 """What all tests share: shapes are checked, and properties are tried on the same examples every time."""
 
+import signal
+
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
@@ -16,5 +18,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("lookback")
+
+# tests send it; a shell starts what runs in its background without it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["support.running", "support.trainings", "support.made_runs", "support.trained_run"]  # their fixtures
