@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 
+from lookback.data.batches.batching import BatchSize
 from lookback.training.build import build_data
 from lookback.training.callbacks.cost import Cost, rates_line
 from support.running import Clock, Trained, run, ticks
@@ -62,12 +63,12 @@ def test_the_peak_is_of_the_whole_training_also_where_a_later_process_needs_less
 
 
 def test_counting_asks_nothing_of_a_batch_that_may_be_on_a_gpu() -> None:
-    """A read from a GPU waits until it has done what it was given: the step itself says how many tokens it had."""
+    """A read from a GPU waits until it has done what it was given: the size of a batch is known beside its tensors."""
     counted = Cost()
     logs = SimpleNamespace(should_update_logs=True)
     trainer, module = SimpleNamespace(global_step=2, _logger_connector=logs), Mock()
-    counted.on_train_batch_end(trainer, module, {"loss": None, "tokens": 7}, None, 0)
-    counted.on_train_batch_end(trainer, module, {"loss": None, "tokens": 5}, None, 1)
+    counted.on_train_batch_end(trainer, module, None, SimpleNamespace(whole=BatchSize(2, 7)), 0)
+    counted.on_train_batch_end(trainer, module, None, SimpleNamespace(whole=BatchSize(1, 5)), 1)
     assert (counted.updates, counted.target_tokens) == (2, 12)
     logged = [call.args[1] for call in module.log.call_args_list]
     assert {type(value) for value in logged} == {torch.Tensor}, "Lightning copies a number to the device and waits"

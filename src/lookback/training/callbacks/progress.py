@@ -72,7 +72,8 @@ class TrainingLines(Callback):
         if now - self._last_line < self.every_seconds:
             return
         self._last_line = now
-        loss, self._nats, self._tokens = float(self._nats) / self._tokens, 0.0, 0
+        # of this rank's sentences; a rank beside rank 0 may have had none
+        loss, self._nats, self._tokens = float(self._nats) / max(self._tokens, 1), 0.0, 0
         total = int(trainer.estimated_stepping_batches)
         done = trainer.global_step - self._first_update
         left = (total - trainer.global_step) * (now - self._started) / max(done, 1)
