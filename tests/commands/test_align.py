@@ -185,9 +185,9 @@ def test_gold_may_count_from_1(aligned: Aligned, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["shift=1"], "shift=1: expected one of 0, -1"),
+        (["shift=1"], "shift=1: expected 0 or -1"),
         (["symmetrisation=grow"], "symmetrisation=grow: expected one of intersection, union, grow-diag-final-and"),
-        (["alignment_base=2"], "alignment_base=2: expected one of 0, 1"),
+        (["alignment_base=2"], "alignment_base=2: expected 0 or 1"),
         (["batch_size=0"], "batch_size=0: expected a whole number, 1 or more"),
         (["source=nowhere"], "nowhere: no such file"),
         (["run=nowhere"], "run=nowhere: no such directory"),

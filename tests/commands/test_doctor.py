@@ -51,7 +51,7 @@ def test_a_fault_is_exit_code_1(finished: Path, tmp_path: Path, capsys: pytest.C
 
 
 def test_a_wrong_setting_is_bad_input(finished: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="sentences=0: expected 1 or more"):
+    with pytest.raises(InputError, match="sentences=0: expected a whole number, 1 or more"):
         examine_run(config(finished, "sentences=0"))
     with pytest.raises(InputError, match="no such directory"):
         examine_run(config(tmp_path / "nowhere"))

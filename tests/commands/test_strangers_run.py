@@ -169,7 +169,7 @@ def test_interpolations_are_not_resolved(
     with pytest.raises(InputError) as caught:
         opened("evaluate", f"run='{run}'", f"out='{tmp_path}/out'", "accelerator=cpu")
     assert str(caught.value).startswith(f"data.lexicon={text}: the config of a run may not read the environment")
-    with pytest.raises(Exception, match="lexicon='hunter2'"):  # as the user asked
+    with pytest.raises(Exception, match="lexicon=hunter2"):  # as the user asked
         opened("evaluate", f"run='{run}'", f"out='{tmp_path}/out'", "accelerator=cpu", "trust=oc.env")
 
 

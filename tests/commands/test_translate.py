@@ -138,7 +138,7 @@ def test_a_bad_file_is_refused(
 
 @pytest.mark.parametrize("name", ["scores", "alignments"])
 def test_a_switch_is_on_or_off(finished: Path, source: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    with pytest.raises(InputError, match=f"{name}='flase': expected true or false"):
+    with pytest.raises(InputError, match=f"{name}=flase: expected true or false"):
         translated(capsys, finished, source, f"{name}=flase")
 
 

@@ -169,13 +169,13 @@ def test_fingerprint_is_the_raw_text_of_the_test_split() -> None:
 
 def test_bad_settings_name_the_argument() -> None:
     for changes, expected in [
-        ({"batch_size": 0}, "batch_size=0: expected 1 or more"),
-        ({"batch_size": True}, "batch_size=True: expected a whole number, 1 or more"),
-        ({"evaluation_batch_size": 0}, "evaluation_batch_size=0: expected 1 or more"),
-        ({"evaluation_batch_size": True}, "evaluation_batch_size=True: expected a whole number, 1 or more"),
-        ({"batch_unit": "words"}, "batch_unit='words': expected one of sentences, tokens"),
-        ({"shuffle_buffer": 0}, "shuffle_buffer=0: expected 1 or more"),
-        ({"shuffle_buffer": True}, "shuffle_buffer=True: expected a whole number, 1 or more"),
+        ({"batch_size": 0}, "batch_size=0: expected a whole number, 1 or more"),
+        ({"batch_size": True}, "batch_size=true: expected a whole number, 1 or more"),
+        ({"evaluation_batch_size": 0}, "evaluation_batch_size=0: expected a whole number, 1 or more"),
+        ({"evaluation_batch_size": True}, "evaluation_batch_size=true: expected a whole number, 1 or more"),
+        ({"batch_unit": "words"}, "batch_unit=words: expected one of sentences, tokens"),
+        ({"shuffle_buffer": 0}, "shuffle_buffer=0: expected a whole number, 1 or more"),
+        ({"shuffle_buffer": True}, "shuffle_buffer=true: expected a whole number, 1 or more"),
     ]:
         with pytest.raises(ValueError, match=expected):
             data(**changes)

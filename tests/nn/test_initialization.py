@@ -1,16 +1,18 @@
+from typing import get_args
+
 import pytest
 import torch
 from torch import nn
 
 from lookback.common.special_tokens import PAD
 from lookback.nn import AdditiveAttention, Attention, GeneralAttention, Recurrence, initialize
-from lookback.nn.recurrent.recurrence import CELLS
+from lookback.nn.recurrent.recurrence import Cell
 from lookback.search import score
 from support.toy import ATTENTIONS, Architecture, source_batch, target_batch
 
 
 def test_each_parameter_starts_as_bahdanau_et_al_choose():
-    for cell in CELLS:
+    for cell in get_args(Cell):
         model = Architecture(cell=cell, layers=2).build()
         torch.manual_seed(0)
         initialize(model, deviation=0.01, attention_deviation=0.001)
@@ -96,5 +98,5 @@ def test_the_papers_attention_starts_even_over_the_source():
 
 @pytest.mark.parametrize("name", ["deviation", "attention_deviation"])
 def test_a_negative_deviation_is_refused_by_name(name: str):
-    with pytest.raises(ValueError, match=f"^{name}=-1: expected 0 or more"):
+    with pytest.raises(ValueError, match=f"^{name}=-1: expected a number, 0 or more"):
         initialize(Architecture().build(), **{name: -1})

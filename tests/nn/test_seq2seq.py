@@ -1,5 +1,6 @@
 from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from lookback.nn import (
     Seq2Seq,
     initialize,
 )
-from lookback.nn.recurrent.recurrence import CELLS
+from lookback.nn.recurrent.recurrence import Cell
 from lookback.search import score
 from support.toy import ATTENTIONS, QUERYING, Architecture, architectures, sentences, source_batch, target_batch
 
@@ -130,7 +131,9 @@ def test_padding_and_other_sentences_get_no_gradient():
         assert set(embedding.weight.grad.abs().sum(1).nonzero().flatten().tolist()) == words
 
 
-@pytest.mark.parametrize(("attention", "cell", "querying"), list(product(ATTENTIONS.values(), CELLS, QUERYING)))
+@pytest.mark.parametrize(
+    ("attention", "cell", "querying"), list(product(ATTENTIONS.values(), get_args(Cell), QUERYING))
+)
 def test_under_bfloat16_autocast_loss_and_gradients_stay_near_those_of_float32(attention, cell, querying):
     for context_to in [("init", "step", "readout"), ("step", "readout")]:
         architecture = Architecture(

@@ -24,9 +24,9 @@ def test_the_score_is_the_log_probability_over_a_power_of_the_length():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"limit_factor": -1.0}, r"limit_factor=-1\.0: expected 0 or more"),
-        ({"limit_extra": 0}, "limit_extra=0: expected 1 or more"),
-        ({"length_normalization": -0.5}, r"length_normalization=-0\.5: expected 0 or more"),
+        ({"limit_factor": -1.0}, r"limit_factor=-1\.0: expected a number, 0 to 1"),
+        ({"limit_extra": 0}, "limit_extra=0: expected a whole number, 1 or more"),
+        ({"length_normalization": -0.5}, r"length_normalization=-0\.5: expected a number, 0 to 1"),
     ],
 )
 def test_a_bad_rule_is_refused_by_name(arguments, message):

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import get_args
 
 import torch
 from hypothesis import strategies as st
@@ -12,10 +13,10 @@ from torch import Tensor
 import lookback.nn
 from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.nn import Attention, FixedContext, RecurrentDecoder, RecurrentEncoder, Seq2Seq
-from lookback.nn.recurrent.decoder import ENTRIES
-from lookback.nn.recurrent.encoder import DIRECTIONS
+from lookback.nn.recurrent.decoder import Entry
+from lookback.nn.recurrent.encoder import Direction
 from lookback.nn.recurrent.readout import READOUTS
-from lookback.nn.recurrent.recurrence import CELLS
+from lookback.nn.recurrent.recurrence import Cell
 
 ATTENTIONS = {
     name: value
@@ -23,7 +24,7 @@ ATTENTIONS = {
     if inspect.isclass(value) and issubclass(value, Attention) and value is not Attention
 }
 QUERYING = (("previous", False), ("current", False), ("current", True))
-CONTEXTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(ENTRIES, size))
+CONTEXTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(get_args(Entry), size))
 STACKS = ((1, False), (2, False), (3, True))
 FIRST_WORD = 4
 VOCABULARY = 11
@@ -41,7 +42,7 @@ class Architecture:
     residual: bool = False
     query: str = "previous"
     input_feeding: bool = False
-    context_to: tuple[str, ...] = ENTRIES
+    context_to: tuple[str, ...] = get_args(Entry)
     readout: str = "maxout"
 
     @property
@@ -100,7 +101,7 @@ def build_attention(kind: type[Attention], query_size: int, memory_size: int) ->
 def decoders() -> Iterator[Architecture]:
     """Every architecture of the decoder."""
     for attention, cell, (query, feeding), context_to, readout, (layers, residual) in product(
-        ATTENTIONS.values(), CELLS, QUERYING, CONTEXTS, READOUTS, STACKS
+        ATTENTIONS.values(), get_args(Cell), QUERYING, CONTEXTS, READOUTS, STACKS
     ):
         architecture = Architecture(attention, cell, "both", layers, residual, query, feeding, context_to, readout)
         if architecture.is_valid:
@@ -114,8 +115,8 @@ def architectures(draw: st.DrawFn) -> Architecture:
     layers, residual = draw(st.sampled_from(STACKS))
     architecture = Architecture(
         attention=draw(st.sampled_from(list(ATTENTIONS.values()))),
-        cell=draw(st.sampled_from(CELLS)),
-        direction=draw(st.sampled_from(list(DIRECTIONS))),
+        cell=draw(st.sampled_from(get_args(Cell))),
+        direction=draw(st.sampled_from(get_args(Direction))),
         layers=layers,
         residual=residual,
         query=query,
@@ -123,7 +124,9 @@ def architectures(draw: st.DrawFn) -> Architecture:
         context_to=draw(st.sampled_from(CONTEXTS)),
         readout=draw(st.sampled_from(list(READOUTS))),
     )
-    return architecture if architecture.is_valid else Architecture(**{**vars(architecture), "context_to": ENTRIES})
+    return (
+        architecture if architecture.is_valid else Architecture(**{**vars(architecture), "context_to": get_args(Entry)})
+    )
 
 
 def sentences(minimum: int = 1, maximum: int = 5, longest: int = 6) -> st.SearchStrategy[list[list[int]]]:

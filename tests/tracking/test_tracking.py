@@ -332,5 +332,5 @@ def test_online_without_a_key_is_refused_before_anyone_is_asked(
 
 
 def test_an_unknown_mode_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"mode='on': expected one of auto, online, offline, disabled"):
+    with pytest.raises(ValueError, match=r"mode=on: expected one of auto, online, offline, disabled"):
         tracking.wandb_logger(str(tmp_path), "p", mode="on")

@@ -141,7 +141,7 @@ def test_a_sentence_served_twice_is_scored_once(last: tuple[TranslationModule, T
 def test_label_smoothing_out_of_range_is_named(finished: Path) -> None:
     config = RunDirectory(finished).checkpoint()["config"]
     trained = Trained.load(finished)
-    with pytest.raises(ValueError, match=r"label_smoothing=1\.5: expected 0 up to 1"):
+    with pytest.raises(ValueError, match=r"label_smoothing=1\.5: expected a number, 0 up to 1"):
         build_module(
             OmegaConf.create({**config, "label_smoothing": 1.5}),
             trained.source_tokenizer,

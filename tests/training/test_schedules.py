@@ -95,7 +95,7 @@ def test_plateau_waits_for_more_than_its_patience() -> None:
         (schedules.plateau, {"monitor": "bleu"}, "monitor='bleu': expected validation/perplexity"),
         (schedules.plateau, {"mode": "up"}, "mode='up'"),
         (schedules.plateau, {"monitor": "validation/bleu"}, "mode=min: expected max"),
-        (schedules.plateau, {"factor": -1.0}, "factor=-1.0: expected a number between 0 and 1"),
+        (schedules.plateau, {"factor": -1.0}, "factor=-1.0: expected a number over 0 and under 1"),
         (schedules.plateau, {"patience": 0.5}, "patience=0.5: expected a whole number"),
     ],
 )

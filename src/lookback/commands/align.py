@@ -8,21 +8,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
 
 import numpy as np
 import pyarrow as pa
+from annotated_types import Interval, doc
 from numpy.typing import NDArray
 from omegaconf import DictConfig
 
 from lookback.commands.streams import check_open
+from lookback.common.checks import FilePath, Size, Trust
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
+from lookback.common.schema import check_config
 from lookback.common.words import Link
-from lookback.data.corpora.gold_alignment import BASES, with_alignment
+from lookback.data.corpora.corpus import AlignmentBase
+from lookback.data.corpora.gold_alignment import with_alignment
 from lookback.data.corpora.text import read_pairs
-from lookback.evaluation import SHIFTS, SYMMETRISATIONS, LinkCounts, count_links, shifted_links, symmetrise
+from lookback.evaluation import SHIFTS, LinkCounts, count_links, shifted_links, symmetrise
 from lookback.evaluation.alignment.attention_quality import gold_of
+from lookback.evaluation.alignment.quality import Symmetrisation
 from lookback.translation.devices import check_devices, in_order
 from lookback.translation.translator import Translator
 
@@ -74,6 +79,23 @@ class Pair(NamedTuple):
         return [] if self.backward is None else sorted((i, j) for j, i in shifted_links(self.backward, shift))
 
 
+class AlignSettings(TypedDict):
+    """The keys of ``conf/align.yaml``."""
+
+    run: FilePath
+    trust: Trust
+    source: FilePath
+    target: FilePath
+    shift: Annotated[int, Interval(ge=-1, le=0), doc("0 or -1")]
+    reverse: FilePath | None
+    symmetrisation: Symmetrisation
+    gold: FilePath | None
+    alignment_base: AlignmentBase
+    batch_size: Size
+    devices: Size
+    out: FilePath | None
+
+
 def align(config: DictConfig) -> None:
     """Writes the links between the words of ``config.source`` and ``config.target`` in Pharaoh format.
 
@@ -89,9 +111,12 @@ def align(config: DictConfig) -> None:
     Raises:
         InputError: if a setting or a file is wrong.
     """
-    _check(config)
+    check_config(config, AlignSettings)
+    check_devices(config.devices)
     if config.out is None:
         check_open("stdout", "out=FILE")
+    elif Path(config.out).exists():
+        raise InputError(f"out={config.out}: is there already; expected a new file")
     gold = None if config.gold is None else _read_gold(config)
     # read both files to their end first, so that a mistake in line 700,000 is found before anything is written
     deque(read_pairs(config.source, config.target), maxlen=0)
@@ -164,23 +189,6 @@ def _weighed(models: Models, block: Block, batch_size: int) -> list[Pair]:
     if models.backward is not None:
         backward = models.backward.attention_weights(targets, sources, batch_size)
     return list(map(Pair, sources, targets, forward, backward))
-
-
-def _check(config: DictConfig) -> None:
-    """Checks the settings before anything is read.
-
-    Raises:
-        InputError: if a setting has a value that is not allowed.
-    """
-    allowed = {"shift": SHIFTS, "symmetrisation": SYMMETRISATIONS, "alignment_base": BASES}
-    for key, values in allowed.items():
-        if config[key] not in values:
-            raise InputError(f"{key}={config[key]}: expected one of {', '.join(map(str, values))}")
-    if not isinstance(config.batch_size, int) or config.batch_size < 1:
-        raise InputError(f"batch_size={config.batch_size}: expected a whole number, 1 or more")
-    check_devices(config.devices)
-    if config.out is not None and Path(config.out).exists():
-        raise InputError(f"out={config.out}: is there already; expected a new file")
 
 
 def _read_gold(config: DictConfig) -> Dataset:

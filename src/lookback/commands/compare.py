@@ -1,14 +1,39 @@
 """Makes one report of several runs, or of the translations of one test set by any systems."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, TypedDict
 
+from annotated_types import doc
 from omegaconf import DictConfig, OmegaConf
 
+from lookback.common.checks import FilePath, Text
 from lookback.common.errors import InputError
+from lookback.common.schema import check_config
+from lookback.data.corpora.corpus import AlignmentBase, BleuTokenizer
 from lookback.evaluation import signature_tokenizer
 from lookback.report import compare, comparison_directory
 from lookback.report.outputs import EvaluationSet, compare_outputs
 from lookback.runs import read_runs
+
+Systems = Annotated[
+    Mapping[str, FilePath], doc("a name and a file for each system, such as {mine: mine.fr}, names without quotes")
+]
+
+
+class CompareSettings(TypedDict):
+    """The keys of ``conf/compare.yaml``."""
+
+    runs: FilePath | list[FilePath]
+    out: FilePath | None
+    systems: Systems | None
+    source: FilePath | None
+    reference: FilePath | None
+    gold: FilePath | None
+    alignments: Systems | None
+    alignment_base: AlignmentBase
+    bleu_tokenize: BleuTokenizer | None
+    baseline: Text | None
 
 
 def compare_runs(config: DictConfig) -> None:
@@ -20,9 +45,10 @@ def compare_runs(config: DictConfig) -> None:
     Raises:
         InputError: if a setting is wrong, or a file is missing.
     """
+    check_config(config, CompareSettings)
     entries = [str(entry) for entry in (config.runs if OmegaConf.is_list(config.runs) else [config.runs])]
     runs = read_runs(entries)
-    systems, alignments = _files(config, "systems"), _files(config, "alignments")
+    systems, alignments = dict(config.systems or {}), dict(config.alignments or {})
     # a sweep's own directory holds the comparison of its runs alone
     out = Path(str(config.out) if config.out is not None else comparison_directory([] if systems else entries))
     if not systems:
@@ -38,15 +64,3 @@ def compare_runs(config: DictConfig) -> None:
     tokenize = config.bleu_tokenize or (of_runs.pop() if len(of_runs) == 1 else "13a")
     about = EvaluationSet(config.source, config.reference, config.gold, config.alignment_base, tokenize)
     compare_outputs(systems, about, out, alignments, runs, config.baseline)
-
-
-def _files(config: DictConfig, key: str) -> dict[str, str]:
-    """The files under ``config[key]``, by the names of systems.
-
-    Raises:
-        InputError: if it is something else.
-    """
-    found = OmegaConf.to_container(config[key]) if OmegaConf.is_config(config[key]) else config[key] or {}
-    if not isinstance(found, dict) or not all(isinstance(path, str) for path in found.values()):
-        raise InputError(f"{key}={config[key]}: expected a name and a file for each, such as {key}='{{mine: mine.fr}}'")
-    return {str(name): path for name, path in found.items()}

@@ -4,17 +4,31 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypedDict
 
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lookback.common.errors import InputError, config_errors
+from lookback.common.checks import FilePath, Size, Trust
+from lookback.common.errors import InputError
 from lookback.common.files import write_json
+from lookback.common.schema import check_config
 from lookback.translation.doctor import Finding, doctor
 
 _COLOURS = {"ok": "green", "warning": "yellow", "fault": "red", "skipped": "dim"}
+
+
+class DoctorSettings(TypedDict):
+    """The keys of ``conf/doctor.yaml``."""
+
+    run: FilePath
+    trust: Trust
+    source: FilePath | None
+    target: FilePath | None
+    sentences: Size
+    out: FilePath | None
 
 
 def examine_run(config: DictConfig) -> None:
@@ -26,11 +40,12 @@ def examine_run(config: DictConfig) -> None:
     Raises:
         InputError: if a setting or a file is wrong.
     """
+    check_config(config, DoctorSettings)
     out = None if config.out is None else Path(str(config.out))
     if out is not None and out.exists():
         raise InputError(f"out={out}: is there already; expected a new file")
-    with config_errors():
-        findings = doctor(config.run, config.source, config.target, config.sentences, config.trust)
+    trust = config.trust if isinstance(config.trust, str) else list(config.trust)
+    findings = doctor(config.run, config.source, config.target, config.sentences, trust)
     if out is not None:
         write_json(out, {"run": str(config.run), "findings": [finding.record() for finding in findings]})
     print_findings(findings)

@@ -2,18 +2,41 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from omegaconf import DictConfig, OmegaConf
 
+from lookback.common.checks import FilePath, Trust
 from lookback.common.configs import build
 from lookback.common.errors import InputError, config_errors
-from lookback.data import TextCorpus
+from lookback.common.schema import Node, check_config
+from lookback.data import Corpus, TextCorpus
+from lookback.data.corpora.corpus import AlignmentBase, BleuTokenizer, Files, TestFiles
 from lookback.runs import COST, TRAINING_DATA, Results, read_results
+from lookback.search import Search
 from lookback.training.build import build_data, build_module
 from lookback.training.quiet import quiet
+from lookback.training.settings import Accelerator, check_accelerator
 from lookback.training.test import print_results, test
 from lookback.translation.translator import Translator
+
+
+class OtherData(TypedDict):
+    test: TestFiles
+    alignment_base: AlignmentBase
+    bleu_tokenize: BleuTokenizer | None
+
+
+class EvaluateSettings(TypedDict):
+    """The keys of ``conf/evaluate.yaml``."""
+
+    run: FilePath
+    trust: Trust
+    data: OtherData
+    search: Node | None
+    unknown_words: FilePath | None
+    accelerator: Accelerator
+    out: FilePath | None
 
 
 def evaluate(config: DictConfig) -> Results:
@@ -29,6 +52,9 @@ def evaluate(config: DictConfig) -> Results:
         InputError: if a setting is wrong, or if the directory holds results already.
     """
     quiet()
+    check_config(config, EvaluateSettings)
+    check_accelerator("accelerator", config.accelerator)
+    search = None if config.search is None else build(config.search, Search)
     trained = Translator.load(config.run, device="cpu", unknown_words=config.unknown_words, trust=config.trust)
     if config.unknown_words is not None:
         trained.config.unknown_words = config.unknown_words
@@ -41,14 +67,14 @@ def evaluate(config: DictConfig) -> Results:
             value = OmegaConf.select(config.data, key)
             if value is not None:
                 raise InputError(f"data.{key}={value}: expected data.test.source, too; the run's test set has its own")
-        corpus, name = build(trained.config.data), trained.config.names.data
+        corpus, name = build(trained.config.data, Corpus), trained.config.names.data
     else:
-        nothing = {"source": None, "target": None}
+        nothing = Files(source=None, target=None)
         with config_errors("data"):
             corpus = TextCorpus(
                 nothing,
                 nothing,
-                dict(files),
+                TestFiles(source=files.source, target=files.target, alignment=files.alignment),
                 train_max_length=None,
                 bleu_tokenize=config.data.bleu_tokenize or "13a",
                 limit=None,
@@ -59,8 +85,8 @@ def evaluate(config: DictConfig) -> Results:
     module = build_module(
         trained.config, trained.source_tokenizer, trained.target_tokenizer, corpus.bleu_tokenize, trained.model
     )
-    if config.search is not None:
-        module.search = build(config.search)
+    if search is not None:
+        module.search = search
     own_results = trained.run.test / "results.json"
     unknown: dict[str, Any] = {
         "arm": None,

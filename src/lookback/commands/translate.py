@@ -6,13 +6,15 @@ import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 from omegaconf import DictConfig
 
 from lookback.commands.streams import check_open
-from lookback.common.checks import check_switches
+from lookback.common.checks import FilePath, Size, Trust
 from lookback.common.configs import build
-from lookback.common.errors import InputError, config_errors
+from lookback.common.errors import InputError
+from lookback.common.schema import Node, check_config
 from lookback.common.suggestions import listed
 from lookback.data.corpora.lines import check_file, read_lines
 from lookback.search import Search
@@ -20,6 +22,21 @@ from lookback.translation.devices import check_devices, in_order
 from lookback.translation.translator import Translator
 
 SEPARATOR = " ||| "
+
+
+class TranslateSettings(TypedDict):
+    """The keys of ``conf/translate.yaml``."""
+
+    run: FilePath
+    trust: Trust
+    input: FilePath | None
+    search: Node
+    scores: bool
+    alignments: bool
+    unknown_words: FilePath | None
+    batch_size: Size
+    devices: Size
+    warnings: bool
 
 
 def translate(config: DictConfig) -> None:
@@ -36,8 +53,7 @@ def translate(config: DictConfig) -> None:
     Raises:
         InputError: if a setting or the input is wrong.
     """
-    with config_errors():
-        check_switches({"scores": config.scores, "alignments": config.alignments, "warnings": config.warnings})
+    check_config(config, TranslateSettings)
     check_devices(config.devices)
     if config.devices > 1 and not config.input:
         raise InputError(f"devices={config.devices}: expected input=FILE, because standard input is translated at once")
@@ -46,7 +62,7 @@ def translate(config: DictConfig) -> None:
     translator = load(device=None if config.devices == 1 else "cpu")
     if config.alignments and not translator.looks_back:
         raise InputError(f"alignments=true: {config.run} {translator.why_no_alignment}")
-    search = build(config.search)
+    search = build(config.search, Search)
     path = Path(str(config.input)).expanduser() if config.input else None
     if path:
         check_file(path)
@@ -149,12 +165,7 @@ def as_available(lines: Iterable[str], size: int) -> Iterator[list[str]]:
     Args:
         lines: read in a thread.
         size: the most lines of a batch.
-
-    Raises:
-        InputError: if ``size`` is not a whole number of 1 or more.
     """
-    if not isinstance(size, int) or size < 1:
-        raise InputError(f"batch_size={size}: expected a whole number, 1 or more")
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=4 * size)
 
     def read() -> None:

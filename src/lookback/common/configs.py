@@ -1,5 +1,6 @@
 """Builds objects from a config, and explains its errors in one line. Only this module and the commands use Hydra."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,18 +15,20 @@ PRESENT_NAMES = {
 """The present name of each class that configs of earlier versions name differently."""
 
 
-def build(config: Any, **arguments: Any) -> Any:
+def build(config: Any, kind: type = object, **arguments: Any) -> Any:
     """Build the object of a config with Hydra's ``instantiate``. Names of earlier versions are understood.
 
     Args:
         config: ``_target_`` names what is called; the other keys are its arguments.
+        kind: what the object must be: a class, or a protocol that ``isinstance`` knows.
         arguments: further arguments.
 
     Returns:
         The object.
 
     Raises:
-        InputError: if a resolved text still has a ``${``: ``instantiate`` would resolve it a second time.
+        InputError: if the object is of another kind, or if a resolved text still has a ``${``: ``instantiate`` would
+            resolve it a second time.
     """
     from hydra.utils import instantiate
 
@@ -33,7 +36,11 @@ def build(config: Any, **arguments: Any) -> Any:
     target = present_target(config) if isinstance(config, Mapping) else None
     if target is not None and target != config["_target_"]:
         arguments["_target_"] = target
-    return instantiate(config, **arguments)
+    built = instantiate(config, **arguments, _convert_="all")  # plain lists and dictionaries, as its types say
+    if not isinstance(built, kind):
+        key = config._get_full_key("")
+        raise InputError(f"{key}._target_={config._target_}: expected a {kind.__name__}, found {type(built).__name__}")
+    return built
 
 
 def _check_resolved(config: Any) -> None:
@@ -123,7 +130,9 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return _no_such_choice(str(error.missing_cfg_file), [str(option) for option in error.options or ()])
     if isinstance(error, OverrideParseException):
+        quoted = re.search(r"[{,]\s*(['\"])([^'\"]*)\1\s*:", str(error.override))
         hint = "; a value with other characters has quotes inside the shell's: 'run=\"…\"'"
+        hint = f"; a name in braces has no quotes: {quoted[2]}" if quoted else hint
         return f"{error.override}: expected key=value ({str(error).splitlines()[0]}){hint}"
     cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
     if isinstance(cause, OmegaConfBaseException):
@@ -141,7 +150,9 @@ def _refused(error: BaseException) -> str | None:
     # Lightning's name for an argument that it refuses; by name, because importing Lightning takes seconds
     if not isinstance(cause, (ValueError, TypeError)) and type(cause).__name__ != "MisconfigurationException":
         return None
-    return f"{where}: {cause}" if named and where else str(cause)
+    if not (named and where):
+        return str(cause)
+    return f"{where}.{cause}" if re.match(r"\w+=", str(cause)) else f"{where}: {cause}"
 
 
 def _no_such_choice(file: str, options: Sequence[str]) -> str:

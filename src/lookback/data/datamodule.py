@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import tokenizers
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Seed, Size, checked
 from lookback.common.errors import InputError
 from lookback.common.fingerprint import text_fingerprint
-from lookback.data.batches.batching import BATCH_UNITS, Batch, BucketBatchSampler
+from lookback.data.batches.batching import Batch, BatchUnit, BucketBatchSampler
 from lookback.data.batches.loading import BatchLoader, Loader
 from lookback.data.batches.streaming import StreamLoader, StreamPosition, Window, windows
 from lookback.data.corpora.columns import columns
@@ -28,6 +28,7 @@ from lookback.data.preparation.encoding import EncodedPairs, encode_arrays, enco
 from lookback.data.preparation.filtering import Limits, Selection, report_dropped
 from lookback.data.tokenizers.tokenization import Tokenization
 from lookback.data.tokenizers.tokenizer import Tokenizer
+from lookback.data.units import count_words
 
 if TYPE_CHECKING:
     import datasets
@@ -36,6 +37,7 @@ _Value = TypeVar("_Value")
 _TOKENIZERS_FORMAT = 1  # raise it when the same text and recipe give another tokenizer
 
 
+@checked
 class TranslationData(lightning.LightningDataModule):
     """Loads a corpus, learns the tokenizers from its training split, and serves batches.
 
@@ -68,24 +70,15 @@ class TranslationData(lightning.LightningDataModule):
         self,
         corpus: Corpus,
         tokenization: Tokenization,
-        batch_size: int,
-        batch_unit: str,
-        evaluation_batch_size: int,
-        shuffle_buffer: int,
-        seed: int,
+        batch_size: Size,
+        batch_unit: BatchUnit,
+        evaluation_batch_size: Size,
+        shuffle_buffer: Size,
+        seed: Seed,
         source_tokenizer: Tokenizer | None = None,
         target_tokenizer: Tokenizer | None = None,
     ) -> None:
         super().__init__()
-        check_sizes(
-            {
-                "batch_size": batch_size,
-                "evaluation_batch_size": evaluation_batch_size,
-                "shuffle_buffer": shuffle_buffer,
-            }
-        )
-        if batch_unit not in BATCH_UNITS:
-            raise ValueError(f"batch_unit={batch_unit!r}: expected one of {', '.join(BATCH_UNITS)}")
         self.corpus = corpus
         self.tokenization = tokenization
         self.batch_size = batch_size
@@ -236,6 +229,9 @@ class TranslationData(lightning.LightningDataModule):
             return
         if not len(texts):
             raise InputError(_no_pairs(split))
+        for side in SIDES if split != "train" else ():  # blank lines are kept there, as the numbers of sentences are
+            if not count_words(texts[side]).any():
+                raise InputError(f"data.{split}: no {side} has a word; expected text to translate and to compare with")
         self._texts[split] = texts
 
     def _select(self) -> None:
@@ -295,7 +291,7 @@ class TranslationData(lightning.LightningDataModule):
     def _sampler(self, split: str) -> BucketBatchSampler:
         if split not in self._samplers:
             pairs = _after_setup(self._encoded)[split]
-            size: tuple[int, str] = (self.evaluation_batch_size, "sentences")
+            size: tuple[int, BatchUnit] = (self.evaluation_batch_size, "sentences")
             if split == "train":
                 size = (self.batch_size, self.batch_unit)
             self._samplers[split] = BucketBatchSampler(

@@ -3,11 +3,15 @@
 import torch
 from torch import nn
 
+from lookback.common.checks import NonNegative, checked
 from lookback.nn.attention import Attention
 from lookback.nn.recurrent.recurrence import Recurrence
 
 
-def initialize(model: nn.Module, deviation: float | None = None, attention_deviation: float | None = None) -> None:
+@checked
+def initialize(
+    model: nn.Module, deviation: NonNegative | None = None, attention_deviation: NonNegative | None = None
+) -> None:
     """Set every parameter of ``model`` from the torch seed.
 
     Biases are 0, and recurrent matrices are orthogonal, one a gate. Every other matrix is normal. Its deviation is
@@ -21,9 +25,6 @@ def initialize(model: nn.Module, deviation: float | None = None, attention_devia
 
     Raises ValueError for a negative deviation.
     """
-    for name, value in (("deviation", deviation), ("attention_deviation", attention_deviation)):
-        if value is not None and value < 0:
-            raise ValueError(f"{name}={value}: expected 0 or more, or null for 1/√inputs")
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:

@@ -7,13 +7,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Size, checked
 from lookback.common.special_tokens import EOS
 from lookback.nn import Network
 from lookback.search.active_sentences import ActiveSentences
-from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
+from lookback.search.hypothesis import Hypothesis, LengthExponent, LengthRule, LimitFactor, best_first
 
 
+@checked
 class BeamSearch:
     """Keeps the ``beam_size`` likeliest partial translations at each step, and returns the ``n_best`` best ones.
 
@@ -35,13 +36,12 @@ class BeamSearch:
 
     def __init__(
         self,
-        beam_size: int = 5,
-        n_best: int = 1,
-        limit_factor: float = 2.0,
-        limit_extra: int = 10,
-        length_normalization: float = 1.0,
+        beam_size: Size = 5,
+        n_best: Size = 1,
+        limit_factor: LimitFactor = 2.0,
+        limit_extra: Size = 10,
+        length_normalization: LengthExponent = 1.0,
     ) -> None:
-        check_sizes({"beam_size": beam_size, "n_best": n_best})
         if n_best > beam_size:
             raise ValueError(f"n_best={n_best}: expected 1 to beam_size={beam_size}")
         self.beam_size = beam_size

@@ -3,13 +3,18 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Protocol, TypeVar, runtime_checkable
 
+from annotated_types import Interval
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Size, checked
 from lookback.nn import Network
+
+LimitFactor = Annotated[float, Interval(ge=0, le=1000)]
+LengthExponent = Annotated[float, Interval(ge=0, le=100)]
+"""Above it, the power of a length is no number any more."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Hypothesis:
     truncated: bool
 
 
+@runtime_checkable
 class Search(Protocol):
     """``search(network, source, lengths)``: the best hypotheses of each sentence, best first.
 
@@ -52,6 +58,7 @@ class Search(Protocol):
     ) -> list[list[Hypothesis]]: ...
 
 
+@checked
 @dataclass(frozen=True)
 class LengthRule:
     """How long a translation may be, and how its length enters its score.
@@ -68,16 +75,9 @@ class LengthRule:
         ValueError: if an argument has a value that is not allowed.
     """
 
-    limit_factor: float = 2.0
-    limit_extra: int = 10
-    length_normalization: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.limit_factor < 0:
-            raise ValueError(f"limit_factor={self.limit_factor}: expected 0 or more")
-        check_sizes({"limit_extra": self.limit_extra})
-        if self.length_normalization < 0:
-            raise ValueError(f"length_normalization={self.length_normalization}: expected 0 or more")
+    limit_factor: LimitFactor = 2.0
+    limit_extra: Size = 10
+    length_normalization: LengthExponent = 1.0
 
     def limits(self, lengths: Int[Tensor, "batch"]) -> list[int]:
         """The most tokens of each sentence's translation, at least 1. ``lengths`` count the source's end mark."""

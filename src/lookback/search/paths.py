@@ -2,23 +2,29 @@
 
 import zlib
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 import torch
+from annotated_types import Interval, doc
 from jaxtyping import Int
 from torch import Tensor
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Seed, Size, checked
 from lookback.common.special_tokens import EOS
 from lookback.nn import Network
 from lookback.search.active_sentences import ActiveSentences
-from lookback.search.hypothesis import Hypothesis, LengthRule, best_first
+from lookback.search.hypothesis import Hypothesis, LengthExponent, LengthRule, LimitFactor, best_first
 from lookback.search.next_words import NextWords
 
+Temperature = Annotated[
+    float, Interval(ge=1e-6, le=1000), doc("a number, 0.000001 to 1,000; for the likeliest words use search=greedy")
+]
 Choose = Callable[[NextWords, Tensor, int], Tensor]
 """(the next words of the active sentences, the sentences' numbers, the step's number) → chosen words (sentences, n)."""
 
 
+@checked
 class GreedySearch:
     """Takes the likeliest word at each step.
 
@@ -28,7 +34,9 @@ class GreedySearch:
         length_normalization: see ``LengthRule``. It changes the score only.
     """
 
-    def __init__(self, limit_factor: float = 2.0, limit_extra: int = 10, length_normalization: float = 1.0) -> None:
+    def __init__(
+        self, limit_factor: LimitFactor = 2.0, limit_extra: Size = 10, length_normalization: LengthExponent = 1.0
+    ) -> None:
         self.n_best = 1
         self.rule = LengthRule(limit_factor, limit_extra, length_normalization)
 
@@ -42,6 +50,7 @@ class GreedySearch:
         return follow_paths(network, source, lengths, self.n_best, likeliest, self.rule)
 
 
+@checked
 class SamplingSearch:
     """Draws translations word by word from the model's distribution.
 
@@ -62,18 +71,13 @@ class SamplingSearch:
 
     def __init__(
         self,
-        samples: int = 1,
-        temperature: float = 1.0,
-        seed: int = 0,
-        limit_factor: float = 2.0,
-        limit_extra: int = 10,
-        length_normalization: float = 1.0,
+        samples: Size = 1,
+        temperature: Temperature = 1.0,
+        seed: Seed = 0,
+        limit_factor: LimitFactor = 2.0,
+        limit_extra: Size = 10,
+        length_normalization: LengthExponent = 1.0,
     ) -> None:
-        check_sizes({"samples": samples})
-        if temperature <= 0:
-            raise ValueError(
-                f"temperature={temperature}: expected more than 0; for the likeliest words use search=greedy"
-            )
         self.n_best = self.samples = samples
         self.temperature = temperature
         self.seed = seed

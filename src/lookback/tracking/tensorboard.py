@@ -2,10 +2,12 @@
 
 from lightning.pytorch.loggers import TensorBoardLogger
 
+from lookback.common.checks import FilePath, checked
 from lookback.common.errors import InputError
 
 
-def tensorboard_logger(directory: str) -> TensorBoardLogger:
+@checked
+def tensorboard_logger(directory: FilePath) -> TensorBoardLogger:
     """A logger that writes what Lightning logs, the curves over the training, into ``directory``/tensorboard.
 
     Raises:

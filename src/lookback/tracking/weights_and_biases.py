@@ -12,12 +12,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlparse
 
 import numpy as np
 from lightning.pytorch.loggers import WandbLogger
 
+from lookback.common.checks import FilePath, Text, checked
 from lookback.common.errors import InputError
 from lookback.evaluation import midpoint
 from lookback.tracking.offline_parts import is_whole, offline_parts, run_id
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 START_SECONDS, FINISH_SECONDS = 60, 300
 """How long a training waits for W&B: for the run at its beginning, for the upload of what is left at its end."""
-MODES = ("auto", "online", "offline", "disabled")
+Mode = Literal["auto", "online", "offline", "disabled"]
 SCORE_COLUMNS = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated", "n")
 """Columns of ``by_length`` in results.json that are logged as curves."""
 ATTENTION_COLUMNS = ("entropy", "sharpness", "coverage", "monotonicity", "diagonality")
@@ -50,15 +51,16 @@ class TrackingLogger(WandbLogger):
     chart: str | None = None
 
 
+@checked
 def wandb_logger(
-    directory: str,
-    project: str,
-    entity: str | None = None,
-    group: str | None = None,
-    name: str | None = None,
-    tags: Sequence[str] = (),
-    mode: str = "auto",
-    chart: str | None = None,
+    directory: FilePath,
+    project: Text,
+    entity: Text | None = None,
+    group: Text | None = None,
+    name: Text | None = None,
+    tags: Sequence[Text] = (),
+    mode: Mode = "auto",
+    chart: Text | None = None,
 ) -> TrackingLogger:
     """A logger that writes its files into ``directory``. Each training is one W&B run, however often it is resumed.
 
@@ -80,11 +82,10 @@ def wandb_logger(
     """
     import wandb
 
-    if mode not in MODES:
-        raise ValueError(f"mode={mode!r}: expected one of {', '.join(MODES)}")
+    where = str(mode)
     if mode == "auto":
-        mode = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
-    if mode == "online" and not has_key():
+        where = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
+    if where == "online" and not has_key():
         raise InputError(
             "logger.mode=online: no W&B key is configured; expected `wandb login` first, or logger.mode=auto"
         )
@@ -96,7 +97,7 @@ def wandb_logger(
         group=group,
         name=name,
         tags=list(tags),
-        mode=mode,
+        mode=where,
         id=run_id(directory),  # Lightning passes resume="allow" beside it
         settings=wandb.Settings(silent=True, console="off", init_timeout=START_SECONDS, finish_timeout=FINISH_SECONDS),
     )

@@ -1,27 +1,20 @@
 """Builds what a config names. Every key is an explicit constructor argument, so a misspelt key is an error."""
 
-import math
-import re
 from typing import Any
 
 import pyarrow as pa
-from omegaconf import DictConfig, OmegaConf
+from lightning import Callback
+from omegaconf import DictConfig
 
 from lookback.common.configs import build, without_environment
-from lookback.common.errors import InputError, config_errors
-from lookback.data import Corpus, Tokenizer, TranslationData, WordTokenization
+from lookback.common.errors import config_errors
+from lookback.data import Corpus, Tokenization, Tokenizer, TranslationData, WordTokenization
 from lookback.nn import Seq2Seq
+from lookback.search import Search
 from lookback.training.module import TranslationModule
+from lookback.training.settings import check_accelerator
 from lookback.translation.build import build_model
 from lookback.translation.writing import read_dictionary
-
-_BATCH_KEYS = {
-    "batch_size": "batch.size",
-    "batch_unit": "batch.unit",
-    "evaluation_batch_size": "batch.evaluation_size",
-    "shuffle_buffer": "batch.shuffle_buffer",
-}
-"""The config key of each argument of the data module that its errors may name."""
 
 
 def build_data(
@@ -37,27 +30,20 @@ def build_data(
         corpus: takes the place of the config's own.
         source_tokenizer: takes the place of the one that would be learnt.
         target_tokenizer: takes the place of the one that would be learnt.
-
-    Raises:
-        InputError: if a setting of ``batch`` is wrong, with its key.
     """
-    corpus = build(config.data) if corpus is None else corpus
-    tokenization = build(config.tokenizer)
-    try:
-        return TranslationData(
-            corpus=corpus,
-            tokenization=tokenization,
-            batch_size=config.batch.size,
-            batch_unit=config.batch.unit,
-            evaluation_batch_size=config.batch.evaluation_size,
-            shuffle_buffer=config.batch.shuffle_buffer,
-            seed=config.seed,
-            source_tokenizer=source_tokenizer,
-            target_tokenizer=target_tokenizer,
-        )
-    except ValueError as error:
-        # the message begins with the argument's name, which a user knows by its config key
-        raise InputError(re.sub(r"^\w+", lambda argument: _BATCH_KEYS[argument[0]], str(error))) from error
+    corpus = build(config.data, Corpus) if corpus is None else corpus
+    tokenization = build(config.tokenizer, Tokenization)
+    return TranslationData(
+        corpus=corpus,
+        tokenization=tokenization,
+        batch_size=config.batch.size,
+        batch_unit=config.batch.unit,
+        evaluation_batch_size=config.batch.evaluation_size,
+        shuffle_buffer=config.batch.shuffle_buffer,
+        seed=config.seed,
+        source_tokenizer=source_tokenizer,
+        target_tokenizer=target_tokenizer,
+    )
 
 
 def build_module(
@@ -80,7 +66,7 @@ def build_module(
         is_joint = source_tokenizer is target_tokenizer
         model = build_model(config, len(source_tokenizer), len(target_tokenizer), share_embeddings=is_joint)
     optimizer, schedule = build(config.optimizer), build(config.scheduler)
-    search = build(config.search)
+    search = build(config.search, Search)
     entries = read_dictionary(config.unknown_words)
     with config_errors():
         return TranslationModule(
@@ -111,12 +97,11 @@ def build_once(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
     Raises:
         InputError: if a setting is wrong.
     """
-    rate = config.optimizer.lr
-    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
-        key = "learning_rate" if OmegaConf.is_interpolation(config.optimizer, "lr") else "optimizer.lr"
-        raise InputError(f"{key}={rate}: expected a number over 0, such as 0.004")
     word = pa.array(["word"])
     module = build_module(config, *WordTokenization(joint=joint).learn(lambda side: iter([word])), bleu_tokenize)
+    check_accelerator("trainer.accelerator", config.trainer.accelerator)
+    for callback in config.callbacks.values():
+        build(callback, Callback)
     with config_errors("optimizer"):
         optimizer = module.optimizer(module.parameters())
     with config_errors("scheduler"):

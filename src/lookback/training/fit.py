@@ -26,7 +26,7 @@ from lookback.training.build import build_data, build_module, build_once, plain_
 from lookback.training.callbacks.alignment_snapshots import AlignmentSnapshots
 from lookback.training.callbacks.checkpoints import LastValidation
 from lookback.training.callbacks.cost import Cost, rates_line
-from lookback.training.callbacks.precision import MatmulPrecision, check_precision
+from lookback.training.callbacks.precision import MatmulPrecision
 from lookback.training.callbacks.progress import in_terminal, training_progress
 from lookback.training.callbacks.stop_on_signal import StopOnSignal
 from lookback.training.checkpoint_io import AtomicCheckpointIO
@@ -35,6 +35,7 @@ from lookback.training.module import TranslationModule
 from lookback.training.quiet import quiet
 from lookback.training.ranks import SameOnAllRanks, check_ranks, environments, other_ranks, strategy
 from lookback.training.resume import Resumed, check_not_shorter, check_same_settings, check_same_text, resumed_from
+from lookback.training.settings import check_training
 from lookback.training.test import print_results, test
 from lookback.training.trainer_settings import stream_settings, validation_settings
 from lookback.training.training_data import training_data
@@ -65,11 +66,10 @@ def train(config: DictConfig, directory: Path | str) -> Results:
 
 
 def _train(config: DictConfig, run: RunDirectory) -> Results:
-    if config.names.arm is None:
-        config.names.arm = arm_name(run.path, config.names.attention)
     data = None
     resumed = resumed_from(run)
     if resumed is not None:  # before anything in the directory changes: a refusal leaves the run as it is
+        _settle(config, run)
         check_same_settings(resumed.config, plain_config(config), run)
         check_not_shorter(resumed, config.trainer.max_epochs)
         data = _prepare_data(config)
@@ -78,6 +78,7 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
     try:
         with recording(run.status, one_line, run.last):
             if data is None:
+                _settle(config, run)
                 data = _prepare_data(config)
                 data.save_tokenizers(run.tokenizers)
             record, trackers = _train_and_test(config, run, data, resumed)
@@ -103,8 +104,7 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
         Interrupted: after a signal to any rank.
     """
     run = RunDirectory(directory)
-    if config.names.arm is None:
-        config.names.arm = arm_name(run.path, config.names.attention)
+    _settle(config, run)
     resumed = resumed_from(run)
     data = _prepare_data(config)
     lightning.seed_everything(config.seed, verbose=False)
@@ -113,28 +113,23 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
     _fit(config, run, data, module, Cost(), [], resumed)
 
 
+def _settle(config: DictConfig, run: RunDirectory) -> None:
+    """Checks the settings, and gives the arm its name."""
+    check_training(config)
+    check_ranks(config)
+    if config.names.arm is None:
+        config.names.arm = arm_name(run.path, config.names.attention)
+
+
 def _prepare_data(config: DictConfig) -> TranslationData:
-    """The data of a training, read and encoded. Settings are checked first, because reading may take an hour."""
+    """The data of a training, read and encoded. All is built once first, because reading may take an hour."""
     quiet()
-    _check_settings(config)
     data = build_data(config)
     if data.streams:
         stream_settings(config)
     build_once(config, data.tokenization.joint, data.corpus.bleu_tokenize)
     data.setup()
     return data
-
-
-def _check_settings(config: DictConfig) -> None:
-    """Checks the settings that no constructor checks.
-
-    Raises:
-        InputError: if a setting has a value that is not allowed.
-    """
-    if not isinstance(config.seed, int) or config.seed < 0:
-        raise InputError(f"seed={config.seed!r}: expected a whole number, 0 or more")
-    check_precision(config)
-    check_ranks(config)
 
 
 def _train_and_test(

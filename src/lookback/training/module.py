@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import lightning
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from lookback.common.checks import PartialShare, Size, checked
 from lookback.common.errors import InputError, config_errors
 from lookback.common.words import words
 from lookback.data import Batch, Tokenizer, TranslationData
@@ -25,10 +26,11 @@ from lookback.training.metrics import CorpusBleu, TokenMean
 from lookback.translation.word_weights import WordWeights
 from lookback.translation.writing import Writer
 
-NORMALIZATIONS = ("tokens", "sentences")
+Normalization = Literal["tokens", "sentences"]
 """What the training loss is a mean over."""
 
 
+@checked
 class TranslationModule(lightning.LightningModule):
     """Trains a ``Seq2Seq`` on token cross-entropy, validates it by perplexity and by BLEU of a fixed sample, tests it.
 
@@ -73,18 +75,12 @@ class TranslationModule(lightning.LightningModule):
         target_tokenizer: Tokenizer,
         dictionary: Mapping[str, str] | None,
         bleu_tokenize: str,
-        validation_sentences: int,
-        label_smoothing: float,
-        normalize: str,
+        validation_sentences: Size,
+        label_smoothing: PartialShare,
+        normalize: Normalization,
         config: dict[str, Any],
     ) -> None:
         super().__init__()
-        if not 0 <= label_smoothing < 1:
-            raise ValueError(f"label_smoothing={label_smoothing}: expected 0 up to 1")
-        if normalize not in NORMALIZATIONS:
-            raise ValueError(f"loss.normalize={normalize}: expected one of {', '.join(NORMALIZATIONS)}")
-        if validation_sentences < 1:
-            raise ValueError(f"validation_sentences={validation_sentences}: expected 1 or more")
         self.model = model
         self.optimizer = optimizer
         self.schedule = schedule

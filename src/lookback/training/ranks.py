@@ -35,15 +35,12 @@ _GRACE = 30.0
 
 
 def check_ranks(config: DictConfig) -> None:
-    """Checks ``trainer.devices`` and ``trainer.num_nodes``.
+    """Checks that there are as many devices as ``trainer.devices`` and ``trainer.num_nodes`` say, as far as is known.
 
     Raises:
-        InputError: if one of them has a value that is not allowed here.
+        InputError: if there are not.
     """
     devices, nodes = config.trainer.devices, config.trainer.get("num_nodes", 1)
-    for key, value in (("devices", devices), ("num_nodes", nodes)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(f"trainer.{key}={value}: expected a whole number, 1 or more")
     if nodes > 1 and not started_outside():
         raise InputError(f"trainer.num_nodes={nodes}: expected 1, or a start of every rank by torchrun or srun")
     if devices > 1 and config.trainer.accelerator in ("auto", "gpu", "cuda"):

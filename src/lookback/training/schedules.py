@@ -6,25 +6,29 @@ that depends on the number of the update. All raise ``ValueError`` for an argume
 
 import math
 import sys
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from annotated_types import Interval
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
-_MONITORED = ("validation/perplexity", "validation/loss", "validation/bleu")
+from lookback.common.checks import Count, PartialShare, Size, checked
+
+Monitored = Literal["validation/perplexity", "validation/loss", "validation/bleu"]
+"""What each validation logs."""
+Mode = Literal["min", "max"]
+BETTER: dict[Monitored, Mode] = {"validation/perplexity": "min", "validation/loss": "min", "validation/bleu": "max"}
 
 
-def constant(optimizer: Optimizer, total_updates: int, warmup_updates: int = 0) -> dict[str, Any]:
+@checked
+def constant(optimizer: Optimizer, total_updates: int, warmup_updates: Count = 0) -> dict[str, Any]:
     """A linear warm-up, then the optimizer's learning rate unchanged."""
-    if warmup_updates < 0:
-        raise ValueError(f"warmup_updates={warmup_updates}: expected 0 or more")
     return _each_update(optimizer, lambda update: _warmup(update, warmup_updates))
 
 
-def inverse_sqrt(optimizer: Optimizer, total_updates: int, warmup_updates: int = 1000) -> dict[str, Any]:
+@checked
+def inverse_sqrt(optimizer: Optimizer, total_updates: int, warmup_updates: Size = 1000) -> dict[str, Any]:
     """A linear warm-up, then √(warmup / update) (Vaswani et al. 2017, § 5.3; here its peak is the learning rate)."""
-    if warmup_updates < 1:
-        raise ValueError(f"warmup_updates={warmup_updates}: expected 1 or more")
 
     def factor(update: int) -> float:
         return min(_warmup(update, warmup_updates), math.sqrt(warmup_updates / max(update, 1)))
@@ -32,13 +36,12 @@ def inverse_sqrt(optimizer: Optimizer, total_updates: int, warmup_updates: int =
     return _each_update(optimizer, factor)
 
 
-def cosine(optimizer: Optimizer, total_updates: int, warmup_updates: int = 50) -> dict[str, Any]:
+@checked
+def cosine(optimizer: Optimizer, total_updates: int, warmup_updates: Count = 50) -> dict[str, Any]:
     """A linear warm-up, then half a cosine from the full rate to 0 at the end (Loshchilov and Hutter 2017, eq. 5).
 
     The warm-up takes at most a tenth of the training.
     """
-    if warmup_updates < 0:
-        raise ValueError(f"warmup_updates={warmup_updates}: expected 0 or more")
     warmup_updates = min(warmup_updates, total_updates // 10)
 
     def factor(update: int) -> float:
@@ -48,18 +51,19 @@ def cosine(optimizer: Optimizer, total_updates: int, warmup_updates: int = 50) -
     return _each_update(optimizer, factor)
 
 
+@checked
 def luong(
-    optimizer: Optimizer, total_updates: int, warmup_updates: int = 0, start: float = 2 / 3, halvings: int = 4
+    optimizer: Optimizer,
+    total_updates: int,
+    warmup_updates: Count = 0,
+    start: PartialShare = 2 / 3,
+    halvings: Count = 4,
 ) -> dict[str, Any]:
     """Constant for the share ``start`` of all updates, then halved ``halvings`` times at even intervals.
 
     The defaults are those of Luong et al. 2015, § 4.1: they train 8 of 12 epochs at one rate and then halve it after
     every epoch.
     """
-    if not 0 <= start < 1:
-        raise ValueError(f"start={start}: expected a share of the training, 0 up to 1")
-    if halvings < 0:
-        raise ValueError(f"halvings={halvings}: expected 0 or more")
     first = start * total_updates
     between = max((total_updates - first) / halvings, 1.0) if halvings else math.inf
 
@@ -70,28 +74,19 @@ def luong(
     return _each_update(optimizer, factor)
 
 
+@checked
 def plateau(
     optimizer: Optimizer,
     total_updates: int,
-    monitor: str = "validation/perplexity",
-    mode: str = "min",
-    factor: float = 0.5,
-    patience: int = 1,
+    monitor: Monitored = "validation/perplexity",
+    mode: Mode = "min",
+    factor: Annotated[float, Interval(gt=0, lt=1)] = 0.5,
+    patience: Count = 1,
 ) -> dict[str, Any]:
     """Multiplies the rate by ``factor`` if ``monitor`` has not improved for more than ``patience`` validations."""
-    if monitor not in _MONITORED:
-        raise ValueError(f"monitor={monitor!r}: expected {', '.join(_MONITORED)}")
-    if mode not in ("min", "max"):
-        raise ValueError(f"mode={mode!r}: expected min or max")
-    better = "max" if monitor == "validation/bleu" else "min"
-    if mode != better:
-        raise ValueError(f"mode={mode}: expected {better} for {monitor}")
-    if not 0 < factor < 1:
-        raise ValueError(f"factor={factor}: expected a number between 0 and 1")
-    if not isinstance(patience, int) or patience < 0:
-        raise ValueError(f"patience={patience}: expected a whole number, 0 or more")
-    direction: Literal["min", "max"] = "min" if mode == "min" else "max"
-    scheduler = ReduceLROnPlateau(optimizer, mode=direction, factor=factor, patience=patience)
+    if mode != BETTER[monitor]:
+        raise ValueError(f"mode={mode}: expected {BETTER[monitor]} for {monitor}")
+    scheduler = ReduceLROnPlateau(optimizer, mode=mode, factor=factor, patience=patience)
     # The module steps it after each validation, because an epoch may have none or several. Lightning would step it at
     # the end of each epoch, and warn where an epoch has no validation. This frequency keeps Lightning from doing so.
     return {"scheduler": scheduler, "interval": "epoch", "frequency": sys.maxsize, "monitor": monitor}

@@ -1,10 +1,11 @@
 """Builds the network that a config names. Every key is a constructor argument, so a misspelt key is an error."""
 
 from omegaconf import DictConfig
+from torch import nn
 
 from lookback.common.configs import build
 from lookback.common.errors import config_errors
-from lookback.nn import Seq2Seq, initialize
+from lookback.nn import Attention, Seq2Seq, initialize
 
 
 def build_model(
@@ -21,10 +22,12 @@ def build_model(
     Raises:
         InputError: if encoder and decoder do not fit together, or if a first weight cannot be drawn as asked.
     """
-    encoder = build(config.encoder, vocabulary_size=source_vocabulary)
-    attention = build(config.attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size)
+    encoder = build(config.encoder, nn.Module, vocabulary_size=source_vocabulary)
+    attention = build(
+        config.attention, Attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size
+    )
     decoder = build(
-        config.decoder, vocabulary_size=target_vocabulary, attention=attention, init_size=encoder.final_size
+        config.decoder, nn.Module, vocabulary_size=target_vocabulary, attention=attention, init_size=encoder.final_size
     )
     with config_errors():
         model = Seq2Seq(encoder, decoder, share_embeddings)

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from lookback.common.checks import check_sizes
-from lookback.common.errors import InputError, config_errors
+from lookback.common.errors import InputError
 
 Block = TypeVar("Block")
 Loaded = TypeVar("Loaded")
@@ -25,13 +24,11 @@ _BLOCKS = 4
 
 
 def check_devices(devices: int) -> None:
-    """Checks the number of devices.
+    """Checks the number of devices, one or more.
 
     Raises:
-        InputError: if it is no whole number of 1 or more, or larger than the number of GPUs, if there are any.
+        InputError: if it is larger than the number of GPUs, if there are any.
     """
-    with config_errors():
-        check_sizes({"devices": devices})
     found = torch.accelerator.device_count()
     if 0 < found < devices:
         raise InputError(f"devices={devices}: expected 1 to {found}, the GPUs of this machine")

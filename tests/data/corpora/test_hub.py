@@ -204,13 +204,13 @@ def test_gold_alignment(tmp_path: Path) -> None:
 
 def test_bad_settings_name_the_argument(tmp_path: Path) -> None:
     for changes, expected in [
-        ({"train": {}}, "train={}: expected the key split"),
+        ({"train": {}}, "train={}: expected the keys split"),
         (
             {"test": {"split": "test", "aligment": None}},
-            "test={'split': 'test', 'aligment': None}: expected the key split",
+            "test={split: test, aligment: null}: expected the keys split, alignment",
         ),
-        ({"validation": {"split": ""}}, "validation.split='': expected the name of a split"),
-        ({"limit": 0}, "limit=0: expected a whole number, 1 or more, or null for all pairs"),
+        ({"validation": {"split": ""}}, "validation={split: ''}: expected the keys split"),
+        ({"limit": 0}, "limit=0: expected a whole number, 1 or more, or null"),
         ({"target_field": "en"}, "target_field='en': expected another field than source_field"),
     ]:
         for build in (hub, directory, partial(records, files={})):
@@ -220,11 +220,11 @@ def test_bad_settings_name_the_argument(tmp_path: Path) -> None:
         ValueError, match=r"^path='csv': expected an id of the Hub or a directory; data=csv reads files$"
     ):
         hub("csv")
-    with pytest.raises(ValueError, match=r"^path='jsonl': expected one of csv, json, parquet; did you mean json\?$"):
+    with pytest.raises(ValueError, match=r"^path=jsonl: expected one of json, csv, parquet; did you mean json\?$"):
         records("jsonl", {})
     for kind in (HubCorpus, DirectoryCorpus, RecordsCorpus):
         with pytest.raises(TypeError, match="'limt'"):
-            kind(path="x", limt=3, **SETTINGS)
+            kind(path="json", limt=3, **SETTINGS)
 
 
 @pytest.mark.parametrize("streaming", [False, True])

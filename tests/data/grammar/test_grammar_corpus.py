@@ -194,16 +194,16 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ("change", "message"),
     [
         ({"train_pairs": 0}, "train_pairs=0"),
-        ({"train_pairs": True}, "train_pairs=True"),
+        ({"train_pairs": True}, "train_pairs=true"),
         ({"validation_pairs": -1}, "validation_pairs=-1"),
         ({"test_pairs": 0}, "test_pairs=0"),
-        ({"min_length": 2}, "min_length=2: expected 3 to 200"),
+        ({"min_length": 2}, "min_length=2: expected a whole number, 3 to 200"),
         ({"max_length": 4}, "max_length=4: expected 5"),
         ({"max_length": 201}, "max_length=201"),
         ({"train_max_length": 3}, "train_max_length=3"),
         ({"train_max_length": 25}, "train_max_length=25.* 24"),
-        ({"dependencies": "far"}, "dependencies='far': expected one of local, long"),
-        ({"lexicon": "huge"}, "lexicon='huge': expected one of small, medium, full"),
+        ({"dependencies": "far"}, "dependencies=far: expected one of local, long"),
+        ({"lexicon": "huge"}, "lexicon=huge: expected one of small, medium, full"),
     ],
 )
 def test_refused(change: dict, message: str) -> None:

@@ -179,13 +179,13 @@ def test_a_recipe_is_known_by_its_repr() -> None:
 @every
 def test_bad_settings_name_the_argument(learner: type[Tokenization]) -> None:
     taken = 4 if learner is WordTokenization else 260
-    with pytest.raises(ValueError, match=f"vocabulary_size={taken}: expected more than {taken}"):
+    with pytest.raises(ValueError, match=f"vocabulary_size={taken}: expected a whole number, more than {taken}"):
         learner(taken)
-    with pytest.raises(ValueError, match=f"vocabulary_size='many': expected more than {taken}"):
+    with pytest.raises(ValueError, match=f"vocabulary_size=many: expected a whole number, more than {taken}"):
         learner("many")
-    with pytest.raises(ValueError, match="min_frequency=0: expected 1 or more"):
+    with pytest.raises(ValueError, match="min_frequency=0: expected a whole number, 1 or more"):
         WordTokenization(10, 0)
-    with pytest.raises(ValueError, match="min_frequency=True: expected a whole number, 1 or more"):
+    with pytest.raises(ValueError, match="min_frequency=true: expected a whole number, 1 or more"):
         WordTokenization(10, True)
 
 

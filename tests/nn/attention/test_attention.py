@@ -223,9 +223,9 @@ def test_dot_with_unequal_sizes_names_both_and_what_to_do():
 
 
 def test_a_size_under_one_is_refused_by_name():
-    with pytest.raises(ValueError, match="attention_size=0: expected 1 or more"):
+    with pytest.raises(ValueError, match="attention_size=0: expected a whole number, 1 to 65,536"):
         AdditiveAttention(4, 6, 0)
-    with pytest.raises(ValueError, match="query_size=0: expected 1 or more"):
+    with pytest.raises(ValueError, match="query_size=0: expected a whole number, 1 or more"):
         GeneralAttention(0, 6)
 
 

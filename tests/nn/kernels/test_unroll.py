@@ -3,6 +3,7 @@
 import gc
 import weakref
 from itertools import product
+from typing import get_args
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookback.nn import AdditiveAttention, DotAttention, GeneralAttention, Memory, RecurrentDecoder, initialize
-from lookback.nn.recurrent.recurrence import CELLS
+from lookback.nn.recurrent.recurrence import Cell
 from support.toy import Architecture, build_attention, decoders
 
 SCORERS = (AdditiveAttention, GeneralAttention, DotAttention)
@@ -57,7 +58,9 @@ def values_and_gradients(
 FAST = [
     Architecture(attention, cell, query=query, input_feeding=feeding, readout=readout)
     for attention, cell, (query, feeding, readout) in product(
-        SCORERS, CELLS, [("previous", False, "maxout"), ("previous", False, "linear"), ("current", True, "attentional")]
+        SCORERS,
+        get_args(Cell),
+        [("previous", False, "maxout"), ("previous", False, "linear"), ("current", True, "attentional")],
     )
 ]
 

@@ -1,4 +1,5 @@
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from lookback.nn import (
     RecurrentDecoder,
     Seq2Seq,
 )
-from lookback.nn.recurrent.recurrence import CELLS
+from lookback.nn.recurrent.recurrence import Cell
 from support.plain import Array, array, cell_step, gru_step, lstm_step, softmax
 from support.toy import ATTENTIONS, Architecture, build_attention, decoders, source_batch, target_batch
 
@@ -195,7 +196,7 @@ def step_by_step(model: Seq2Seq, words: torch.Tensor, memory: Memory) -> tuple[t
     return torch.cat(vectors, dim=1), torch.cat(weights, dim=1)
 
 
-@pytest.mark.parametrize(("attention", "cell"), list(product(ATTENTIONS.values(), CELLS)))
+@pytest.mark.parametrize(("attention", "cell"), list(product(ATTENTIONS.values(), get_args(Cell))))
 def test_unroll_is_step_after_step_in_every_architecture(attention: type, cell: str):
     source, lengths = source_batch(SOURCES)
     words = target_batch(TARGETS)[:, :-1]
@@ -321,13 +322,13 @@ def test_tied_embeddings_are_one_parameter():
             r"context_to=\['init'\] with query='previous'.*add readout, or step",
         ),
         ({"context_to": ["init", "step"], "query": "current"}, r"context_to=.* with query='current'.*add readout$"),
-        ({"query": "next"}, "query='next': expected one of previous, current"),
-        ({"readout": "mlp"}, "readout='mlp': expected one of maxout, attentional, linear"),
-        ({"cell": "rnn"}, "cell='rnn': expected one of gru, lstm"),
-        ({"layers": 0}, "layers=0: expected 1 or more"),
-        ({"embedding_size": 0}, "embedding_size=0: expected 1 or more"),
-        ({"readout_size": 0}, "readout_size=0: expected 1 or more"),
-        ({"dropout": -0.1}, r"dropout=-0\.1: expected 0 up to 1"),
+        ({"query": "next"}, "query=next: expected one of previous, current"),
+        ({"readout": "mlp"}, "readout=mlp: expected one of maxout, attentional, linear"),
+        ({"cell": "rnn"}, "cell=rnn: expected one of gru, lstm"),
+        ({"layers": 0}, "layers=0: expected a whole number, 1 to 100"),
+        ({"embedding_size": 0}, "embedding_size=0: expected a whole number, 1 to 65,536"),
+        ({"readout_size": 0}, "readout_size=0: expected a whole number, 1 to 65,536"),
+        ({"dropout": -0.1}, r"dropout=-0\.1: expected a number, 0 up to 1"),
         ({"input_feeding": True, "query": "previous"}, "input_feeding=True needs query='current'"),
         ({"tie_embeddings": True}, "readout_size=6 and embedding_size=4"),
         ({"hidden_size": 9}, "hidden_size=9: the attention expects queries of size 8"),

@@ -1,4 +1,5 @@
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,8 +9,8 @@ from hypothesis import strategies as st
 
 from lookback.common.special_tokens import EOS
 from lookback.nn import RecurrentEncoder
-from lookback.nn.recurrent.encoder import DIRECTIONS
-from lookback.nn.recurrent.recurrence import CELLS
+from lookback.nn.recurrent.encoder import Direction
+from lookback.nn.recurrent.recurrence import Cell
 from support.plain import Array, array, cell_step
 from support.toy import STACKS, Architecture, architectures, sentences, source_batch
 
@@ -46,7 +47,7 @@ def encode(encoder: RecurrentEncoder, words: list[int], direction: str) -> tuple
     return states, final[direction]
 
 
-@pytest.mark.parametrize(("cell", "direction", "stack"), list(product(CELLS, DIRECTIONS, STACKS)))
+@pytest.mark.parametrize(("cell", "direction", "stack"), list(product(get_args(Cell), get_args(Direction), STACKS)))
 def test_the_encoder_is_its_equations_and_final_states_stand_at_true_lengths(
     cell: str, direction: str, stack: tuple[int, bool]
 ):
@@ -116,12 +117,12 @@ class _Halve(torch.nn.Module):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"direction": "up"}, "direction='up': expected one of both, forward, backward"),
-        ({"layers": 0}, "layers=0: expected 1 or more"),
-        ({"hidden_size": 0}, "hidden_size=0: expected 1 or more"),
-        ({"embedding_size": -1}, "embedding_size=-1: expected 1 or more"),
-        ({"dropout": 1.0}, r"dropout=1\.0: expected 0 up to 1"),
-        ({"cell": "rnn"}, "cell='rnn': expected one of gru, lstm"),
+        ({"direction": "up"}, "direction=up: expected one of both, forward, backward"),
+        ({"layers": 0}, "layers=0: expected a whole number, 1 to 100"),
+        ({"hidden_size": 0}, "hidden_size=0: expected a whole number, 1 to 65,536"),
+        ({"embedding_size": -1}, "embedding_size=-1: expected a whole number, 1 to 65,536"),
+        ({"dropout": 1.0}, r"dropout=1\.0: expected a number, 0 up to 1"),
+        ({"cell": "rnn"}, "cell=rnn: expected one of gru, lstm"),
     ],
 )
 def test_a_bad_argument_is_refused_by_name(arguments, message):

@@ -153,6 +153,6 @@ def test_a_sample_has_at_most_so_many_of_each_length(tmp_path: Path, grammar_cac
     arrays = saved(tmp_path)
     assert arrays["statistics"].shape == (3, 4, 10)
     assert (np.searchsorted([10, 20], arrays["source_length"])).tolist() == [0, 0, 1, 1]
-    with pytest.raises(ValueError, match="per_bucket=0: expected 1 or more"):
+    with pytest.raises(ValueError, match="per_bucket=0: expected a whole number, 1 or more"):
         BudgetScores(tmp_path / "budgets.npz", 0)
     assert compose(tmp_path).callbacks.budgets.per_bucket == 100

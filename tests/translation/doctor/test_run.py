@@ -170,7 +170,7 @@ def test_bad_input_is_one_line(finished: Path, tmp_path: Path) -> None:
         doctor(finished, source)
     with pytest.raises(InputError, match=r"text.source: no pair of it has words on both sides"):
         doctor(finished, source, target)
-    with pytest.raises(ValueError, match="sentences=0: expected 1 or more"):
+    with pytest.raises(ValueError, match="sentences=0: expected a whole number, 1 or more"):
         doctor(finished, sentences=0)
     copy = shutil.copytree(finished, tmp_path / "run")
     (copy / "test" / "predictions.jsonl").unlink()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Size, checked
 from lookback.common.special_tokens import EOS, PAD
 from lookback.data.tokenizers.tokenizer import Tokenizer
 
-BATCH_UNITS = ("sentences", "tokens")
+BatchUnit = Literal["sentences", "tokens"]
 # Batches that are counted in sentences also have a limit of padded tokens: this many for each sentence. Real text has
 # far fewer, and a batch of this size still fits into memory.
 _TOKENS_A_SENTENCE = 1000
@@ -145,6 +145,7 @@ def encode_sources(texts: Sequence[str], tokenizer: Tokenizer) -> Sources:
     )
 
 
+@checked
 class BucketBatchSampler(Sampler[np.ndarray]):
     """Yields the rows of each batch: pairs of similar lengths together, every pair exactly once an epoch.
 
@@ -173,14 +174,11 @@ class BucketBatchSampler(Sampler[np.ndarray]):
         self,
         source_lengths: np.ndarray,
         target_lengths: np.ndarray,
-        batch_size: int,
-        unit: str,
+        batch_size: Size,
+        unit: BatchUnit,
         seed: int | tuple[int, ...],
         shuffle: bool,
     ) -> None:
-        check_sizes({"batch_size": batch_size})
-        if unit not in BATCH_UNITS:
-            raise ValueError(f"unit={unit!r}: expected one of {', '.join(BATCH_UNITS)}")
         if len(source_lengths) != len(target_lengths):
             raise ValueError(
                 f"target_lengths: {len(target_lengths)} of them, expected {len(source_lengths)}, one a source"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookback.data.batches.batching import Batch, BucketBatchSampler
+from lookback.data.batches.batching import Batch, BatchUnit, BucketBatchSampler
 from lookback.data.batches.loading import Loader
 from lookback.data.corpora.columns import one_array
 from lookback.data.corpora.corpus import SIDES
@@ -129,7 +129,7 @@ class StreamLoader(Loader):
         read: Callable[[int, StreamPosition], Iterator[Window]],
         encode: Callable[[Window], EncodedPairs],
         batch_size: int,
-        unit: str,
+        unit: BatchUnit,
         seed: int,
         rank: int = 0,
         ranks: int = 1,

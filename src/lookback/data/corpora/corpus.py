@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, Protocol, TypedDict, runtime_checkable
 
-from lookback.common.checks import check_switches
+from annotated_types import Interval, doc
+
+from lookback.common.checks import MOST, FilePath, Text
 
 if TYPE_CHECKING:
     from datasets import Dataset, IterableDataset
 
 SPLITS = ("train", "validation", "test")
 SIDES = ("source", "target")
+
+BleuTokenizer = Literal[
+    "13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K"
+]
+"""sacreBLEU's tokenizers."""
+LengthRatio = Annotated[float, Interval(ge=1, le=MOST)]
+AlignmentBase = Annotated[int, Interval(ge=0, le=1), doc("0 or 1")]
+"""The number of a sentence's first word."""
+
+
+class Files(TypedDict):
+    """The two files of a split; null: not given."""
+
+    source: FilePath | None
+    target: FilePath | None
+
+
+class TestFiles(Files):
+    """Those of the test set, and its gold word alignment."""
+
+    alignment: NotRequired[FilePath | None]
+
+
+class SplitFiles(TypedDict):
+    """The files of all splits, each a file or a pattern; null: not given."""
+
+    train: NotRequired[FilePath | None]
+    validation: NotRequired[FilePath | None]
+    test: NotRequired[FilePath | None]
+
+
+class SplitName(TypedDict):
+    """A split or a slice of one, as ``datasets`` knows them."""
+
+    split: Text
+
+
+class TestSplitName(SplitName):
+    """That of the test set, and the file of its gold word alignment."""
+
+    alignment: NotRequired[FilePath | None]
 
 
 @runtime_checkable
@@ -48,31 +91,12 @@ class Corpus(Protocol):
         ...
 
 
-def check_settings(
-    train_max_length: int | None,
-    max_length_ratio: float | None,
-    bleu_tokenize: str,
-    limit: int | None,
-    subset_seed: int | None,
-    streaming: bool,
-    alignment_base: int,
-) -> None:
-    """Check the settings that corpora share.
+def check_subset(subset_seed: int | None, limit: int | None, streaming: bool) -> None:
+    """Check that a draw from the training pairs has a number of pairs, and all pairs to draw from.
 
     Raises:
-        ValueError: in one line that names the setting that is out of range.
+        ValueError: in one line, if it has not.
     """
-    from sacrebleu.metrics.bleu import BLEU
-
-    for name, count, none in (("train_max_length", train_max_length, "no limit"), ("limit", limit, "all pairs")):
-        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-            raise ValueError(f"{name}={count!r}: expected a whole number, 1 or more, or null for {none}")
-    if max_length_ratio is not None and not (isinstance(max_length_ratio, int | float) and max_length_ratio >= 1):
-        raise ValueError(f"max_length_ratio={max_length_ratio!r}: expected 1 or more, or null for no limit")
-    if bleu_tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"bleu_tokenize={bleu_tokenize!r}: expected one of {', '.join(BLEU.TOKENIZERS)}")
-    if subset_seed is not None and not (isinstance(subset_seed, int) and subset_seed >= 0):
-        raise ValueError(f"subset_seed={subset_seed!r}: expected a whole number, 0 or more, or null")
     if subset_seed is not None and limit is None:
         raise ValueError(f"subset_seed={subset_seed}: expected limit beside it, the number of pairs to draw")
     if subset_seed is not None and streaming:
@@ -80,6 +104,3 @@ def check_settings(
             f"subset_seed={subset_seed}: expected null with streaming: the length of a stream is not known, "
             "limit takes its first pairs"
         )
-    check_switches({"streaming": streaming})
-    if alignment_base not in (0, 1):
-        raise ValueError(f"alignment_base={alignment_base!r}: expected 0 or 1, the number of a sentence's first word")

@@ -13,9 +13,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from lookback.common.checks import Seed, Size, Text
 from lookback.common.errors import InputError
 from lookback.common.suggestions import one_of
-from lookback.data.corpora.corpus import SPLITS, check_settings
+from lookback.data.corpora.corpus import (
+    AlignmentBase,
+    BleuTokenizer,
+    LengthRatio,
+    SplitName,
+    TestSplitName,
+    check_subset,
+)
 from lookback.data.corpora.fields import text_columns
 from lookback.data.corpora.gold_alignment import with_alignment
 from lookback.data.corpora.pairs import cached_pairs, first_rows, pair_features, random_rows, stream_pairs
@@ -107,40 +115,26 @@ class DatasetsCorpus(ABC):
             counted from 0); for a file that cannot be parsed (with its line where it is known); and for an empty split.
     """
 
-    path: str
-    train: Mapping[str, str]
-    validation: Mapping[str, str]
-    test: Mapping[str, str | None]
-    source_language: str | None
-    target_language: str | None
-    source_field: str
-    target_field: str
-    train_max_length: int | None
-    max_length_ratio: float | None
-    bleu_tokenize: str
-    limit: int | None = None
-    subset_seed: int | None = None
+    path: Text
+    train: SplitName
+    validation: SplitName
+    test: TestSplitName
+    source_language: Text | None
+    target_language: Text | None
+    source_field: Text
+    target_field: Text
+    train_max_length: Size | None
+    max_length_ratio: LengthRatio | None
+    bleu_tokenize: BleuTokenizer
+    limit: Size | None = None
+    subset_seed: Seed | None = None
     streaming: bool = False
-    alignment_base: int = 0
+    alignment_base: AlignmentBase = 0
 
     def __post_init__(self) -> None:
-        for split in SPLITS:
-            settings = getattr(self, split)
-            if set(settings) - ({"alignment"} if split == "test" else set()) != {"split"}:
-                raise ValueError(f"{split}={dict(settings)}: expected the key split")
-            if not settings["split"]:
-                raise ValueError(f"{split}.split={settings['split']!r}: expected the name of a split")
         if self.source_field == self.target_field:
             raise ValueError(f"target_field={self.target_field!r}: expected another field than source_field")
-        check_settings(
-            self.train_max_length,
-            self.max_length_ratio,
-            self.bleu_tokenize,
-            self.limit,
-            self.subset_seed,
-            self.streaming,
-            self.alignment_base,
-        )
+        check_subset(self.subset_seed, self.limit, self.streaming)
 
     @property
     def fields(self) -> dict[str, str]:

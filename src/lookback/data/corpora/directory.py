@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lookback.common.checks import FilePath, Text, checked
 from lookback.common.errors import InputError
 from lookback.data.corpora.datasets_corpus import DatasetsCorpus, Split, load_configuration
 from lookback.data.corpora.record_files import check_records, format_of
 
 
+@checked
 @dataclass(kw_only=True, eq=False)
 class DirectoryCorpus(DatasetsCorpus):
     """A local directory in the layout of a repository of the Hugging Face Hub.
@@ -30,8 +32,8 @@ class DirectoryCorpus(DatasetsCorpus):
         InputError: as ``DatasetsCorpus``.
     """
 
-    name: str | None = None
-    data_dir: str | None = None
+    name: Text | None = None
+    data_dir: FilePath | None = None
 
     def _files(self, name: str) -> dict[str, list[Path]]:
         folder = Path(self.path).expanduser()

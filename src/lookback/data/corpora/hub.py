@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lookback.common.checks import FilePath, Text, checked
 from lookback.common.errors import InputError
 from lookback.data.corpora.datasets_corpus import DatasetsCorpus, Split, load_configuration
 from lookback.data.corpora.directory import DirectoryCorpus
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
+@checked
 @dataclass(kw_only=True, eq=False)
 class HubCorpus(DatasetsCorpus):
     """A corpus of the Hugging Face Hub.
@@ -39,9 +41,9 @@ class HubCorpus(DatasetsCorpus):
         InputError: as ``DatasetsCorpus``, and if the Hub cannot be reached and no copy is cached.
     """
 
-    name: str | None = None
-    revision: str | None = None
-    data_dir: str | None = None
+    name: Text | None = None
+    revision: Text | None = None
+    data_dir: FilePath | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,12 +10,13 @@ import zlib
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from lookback.common.errors import InputError
 from lookback.data.corpora.lines import check_file, read_blocks, read_lines
 
-FORMATS = ("json", "csv", "parquet")
+Format = Literal["json", "csv", "parquet"]
+FORMATS = get_args(Format)
 _FORMAT_NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
 _SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 _PARQUET_MAGIC = b"PAR1"

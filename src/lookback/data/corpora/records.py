@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lookback.common.checks import checked
 from lookback.common.errors import InputError
 from lookback.common.suggestions import listed, nearest, one_of
+from lookback.data.corpora.corpus import SplitFiles
 from lookback.data.corpora.datasets_corpus import DatasetsCorpus, Split
-from lookback.data.corpora.record_files import FORMATS, check_format, check_records, csv_fields, csv_options
+from lookback.data.corpora.record_files import Format, check_format, check_records, csv_fields, csv_options
 
 
+@checked
 @dataclass(kw_only=True, eq=False)
 class RecordsCorpus(DatasetsCorpus):
     """JSON files (an object a line, or one list of objects), CSV files (the first line names the fields), or Parquet.
@@ -31,21 +34,17 @@ class RecordsCorpus(DatasetsCorpus):
         InputError: as ``DatasetsCorpus``.
     """
 
-    files: Mapping[str, str | None]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.path not in FORMATS:
-            raise ValueError(f"path={self.path!r}: expected {one_of(FORMATS, self.path)}")
+    path: Format
+    files: SplitFiles
 
     def _files(self, name: str) -> dict[str, list[Path]]:
         named = [split for split in self.files if split in re.findall(r"\w+", name)]
         if not named:
             raise InputError(f"split={name}: no such split in data.files; expected {one_of(self.files, name)}")
-        missing = [f"data.files.{split}=null" for split in named if not self.files[split]]
+        missing = [f"data.files.{split}=null" for split in named if not self.files.get(split)]
         if missing:
             raise InputError(f"{', '.join(missing)}: expected a {self.path} file or a pattern")
-        return {split: _matching(str(self.files[split])) for split in named}
+        return {split: _matching(str(self.files.get(split))) for split in named}
 
     def _identity(self, split: Split) -> object:
         return self.path, None, None, split.file_states()
@@ -70,7 +69,7 @@ class RecordsCorpus(DatasetsCorpus):
         return self.path
 
     def _title(self, files: Mapping[str, Sequence[Path]]) -> str:
-        return ", ".join(str(self.files[split]) for split in files)
+        return ", ".join(str(self.files.get(split)) for split in files)
 
     def _check(self, file: Path) -> None:
         check_format(file, self.path)

@@ -9,10 +9,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from lookback.common.checks import Seed, Size, checked
 from lookback.common.errors import InputError
-from lookback.data.corpora.corpus import SIDES, SPLITS, check_settings
+from lookback.data.corpora.corpus import (
+    SIDES,
+    SPLITS,
+    AlignmentBase,
+    BleuTokenizer,
+    Files,
+    LengthRatio,
+    TestFiles,
+    check_subset,
+)
 from lookback.data.corpora.gold_alignment import with_alignment
 from lookback.data.corpora.lines import check_file, read_blocks
 from lookback.data.corpora.pairs import cached_pairs, first_rows, random_rows, stream_pairs
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 
 
+@checked
 class TextCorpus:
     """A corpus in six aligned text files, one sentence a line, plain or gzipped.
 
@@ -53,23 +64,19 @@ class TextCorpus:
 
     def __init__(
         self,
-        train: Mapping[str, str | None],
-        validation: Mapping[str, str | None],
-        test: Mapping[str, str | None],
-        train_max_length: int | None,
-        bleu_tokenize: str,
-        limit: int | None,
-        max_length_ratio: float | None = None,
-        subset_seed: int | None = None,
+        train: Files,
+        validation: Files,
+        test: TestFiles,
+        train_max_length: Size | None,
+        bleu_tokenize: BleuTokenizer,
+        limit: Size | None,
+        max_length_ratio: LengthRatio | None = None,
+        subset_seed: Seed | None = None,
         streaming: bool = False,
-        alignment_base: int = 0,
+        alignment_base: AlignmentBase = 0,
     ) -> None:
-        self._files = dict(zip(SPLITS, (train, validation, test), strict=True))
-        for split, files in self._files.items():
-            optional = {"alignment"} if split == "test" else set()
-            if set(files) - optional != set(SIDES):
-                raise ValueError(f"{split}={dict(files)}: expected the keys {' and '.join(SIDES)}")
-        check_settings(train_max_length, max_length_ratio, bleu_tokenize, limit, subset_seed, streaming, alignment_base)
+        check_subset(subset_seed, limit, streaming)
+        self._files: dict[str, Mapping[str, Any]] = dict(zip(SPLITS, (train, validation, test), strict=True))
         self.train_max_length = train_max_length
         self.max_length_ratio = max_length_ratio
         self.bleu_tokenize = bleu_tokenize

@@ -3,24 +3,25 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import pyarrow.parquet as pq
+from annotated_types import Interval
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import FilePath, Seed, Size, checked
 from lookback.data.grammar.derive import AgreeingPair, Deriver, Pair
 from lookback.data.grammar.drawing import Drawing
-from lookback.data.grammar.lexicon import SIZES
-from lookback.data.grammar.notation import DEPENDENCIES
 from lookback.data.preparation.cache import cached_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
 SHORTEST, LONGEST = 3, 200  # words of the shortest sentence of the grammar, and of the longest that is allowed
+Length = Annotated[int, Interval(ge=SHORTEST, le=LONGEST)]
 READY = Path(__file__).parent / "ready"  # the corpus of the default arguments: a first training need not generate it
 
 
+@checked
 class GrammarCorpus:
     """English and French sentences of a grammar written for this project, with their gold word alignment.
 
@@ -56,32 +57,25 @@ class GrammarCorpus:
 
     def __init__(
         self,
-        train_pairs: int = 40_000,
-        validation_pairs: int = 1_000,
-        test_pairs: int = 3_000,
-        min_length: int = 4,
-        max_length: int = 60,
-        train_max_length: int | None = None,
-        lexicon: str = "medium",
-        dependencies: str = "local",
-        seed: int = 1,
-        cache: str | None = None,
+        train_pairs: Size = 40_000,
+        validation_pairs: Size = 1_000,
+        test_pairs: Size = 3_000,
+        min_length: Length = 4,
+        max_length: Length = 60,
+        train_max_length: Length | None = None,
+        lexicon: Literal["small", "medium", "full"] = "medium",
+        dependencies: Literal["local", "long"] = "local",
+        seed: Seed = 1,
+        cache: FilePath | None = None,
     ) -> None:
         self.pairs = {"train": train_pairs, "validation": validation_pairs, "test": test_pairs}
-        check_sizes({f"{split}_pairs": pairs for split, pairs in self.pairs.items()})
-        if not SHORTEST <= min_length <= LONGEST:
-            raise ValueError(f"min_length={min_length}: expected {SHORTEST} to {LONGEST} words")
-        if not min_length <= max_length <= LONGEST:
+        if not min_length <= max_length:
             raise ValueError(f"max_length={max_length}: expected {min_length} (min_length) to {LONGEST} words")
         if train_max_length is not None and not min_length <= train_max_length <= max_length:
             raise ValueError(
                 f"train_max_length={train_max_length}: expected null, or {min_length} (min_length) to {max_length} "
                 "(max_length) words"
             )
-        if lexicon not in SIZES:
-            raise ValueError(f"lexicon={lexicon!r}: expected one of {', '.join(SIZES)}")
-        if dependencies not in DEPENDENCIES:
-            raise ValueError(f"dependencies={dependencies!r}: expected one of {', '.join(DEPENDENCIES)}")
         self.min_length = min_length
         self.max_length = max_length
         self.train_max_length = train_max_length or max_length

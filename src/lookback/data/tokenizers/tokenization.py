@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
+from annotated_types import Interval, doc
 from tokenizers import models, normalizers, trainers
 
-from lookback.common.checks import check_sizes, check_switches
+from lookback.common.checks import FilePath, Size, checked
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
 from lookback.data.tokenizers.backend import piece_backend, word_backend
@@ -34,6 +36,20 @@ _CHARACTER_COVERAGE = (
 )
 _LONGEST_PIECE = 16  # characters
 _MOST_CHARACTERS = 4_000_000  # characters of distinct words that the unigram learner looks at
+
+Vocabulary = Annotated[
+    int,
+    Interval(gt=len(SPECIAL_TOKENS), lt=2**24),
+    doc(f"a whole number, more than {len(SPECIAL_TOKENS)} (the special tokens take these) and under {2**24:,}"),
+]
+PieceVocabulary = Annotated[
+    int,
+    Interval(gt=len(_FIXED_TOKENS), lt=2**24),
+    doc(
+        f"a whole number, more than {len(_FIXED_TOKENS)} (the special tokens and the bytes take these) "
+        f"and under {2**24:,}"
+    ),
+]
 
 
 class Tokenization(ABC):
@@ -68,6 +84,7 @@ class Tokenization(ABC):
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer: ...
 
 
+@checked
 @dataclass(frozen=True)
 class WordTokenization(Tokenization):
     """The most frequent words, as ``str.split()`` gives them. All others become ``<unk>``.
@@ -85,15 +102,10 @@ class WordTokenization(Tokenization):
         InputError: from ``learn``, if no word is left.
     """
 
-    vocabulary_size: int = 30000
-    min_frequency: int = 1
+    vocabulary_size: Vocabulary = 30000
+    min_frequency: Size = 1
     lowercase: bool = False
     joint: bool = False
-
-    def __post_init__(self) -> None:
-        _check_size(self.vocabulary_size, SPECIAL_TOKENS, "the special tokens")
-        check_switches({"lowercase": self.lowercase, "joint": self.joint})
-        check_sizes({"min_frequency": self.min_frequency})
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         # Not the library's trainer: it would give a word that is spelt like a special token the id of that token.
@@ -118,6 +130,7 @@ class WordTokenization(Tokenization):
         return Tokenizer(word_backend(model, self.lowercase))
 
 
+@checked
 @dataclass(frozen=True)
 class PieceTokenization(Tokenization):
     """Pieces of words, and bytes for characters without a piece: decoding gives back every text exactly.
@@ -132,13 +145,9 @@ class PieceTokenization(Tokenization):
         InputError: from ``learn``, if there are no words.
     """
 
-    vocabulary_size: int = 8000
+    vocabulary_size: PieceVocabulary = 8000
     lowercase: bool = False
     joint: bool = False
-
-    def __post_init__(self) -> None:
-        _check_size(self.vocabulary_size, _FIXED_TOKENS, "the special tokens and the bytes")
-        check_switches({"lowercase": self.lowercase, "joint": self.joint})
 
     @property
     def _learnt_pieces(self) -> int:
@@ -146,6 +155,7 @@ class PieceTokenization(Tokenization):
         return self.vocabulary_size - len(_FIXED_TOKENS)
 
 
+@checked
 @dataclass(frozen=True)
 class BPETokenization(PieceTokenization):
     """Byte-pair encoding (Sennrich et al. 2016): the most frequent pair of pieces is joined, again and again."""
@@ -168,6 +178,7 @@ class BPETokenization(PieceTokenization):
         return Tokenizer(piece_backend(_bpe(pieces, list(map(tuple, learnt["merges"]))), self.lowercase))
 
 
+@checked
 @dataclass(frozen=True)
 class UnigramTokenization(PieceTokenization):
     """A unigram model (Kudo 2018): a text is split in the most probable way."""
@@ -182,11 +193,12 @@ class UnigramTokenization(PieceTokenization):
         return Tokenizer(piece_backend(model, self.lowercase))
 
 
+@checked
 @dataclass(frozen=True)
 class CharacterTokenization(PieceTokenization):
     """The most frequent characters; equally frequent ones are ordered by code points. All others are spelt as bytes."""
 
-    vocabulary_size: int = 4000
+    vocabulary_size: PieceVocabulary = 4000
 
     def _learnt(self, texts: Callable[[], Iterator[pa.Array]]) -> Tokenizer:
         return Tokenizer(
@@ -194,6 +206,7 @@ class CharacterTokenization(PieceTokenization):
         )
 
 
+@checked
 @dataclass(frozen=True, repr=False)
 class FileTokenization(Tokenization):
     """Tokenizers from files of the ``tokenizers`` library. Nothing is learnt.
@@ -206,8 +219,8 @@ class FileTokenization(Tokenization):
         InputError: from ``learn``, if a path is not given or is no tokenizer.json.
     """
 
-    source: str | None
-    target: str | None
+    source: FilePath | None
+    target: FilePath | None
 
     @property
     def joint(self) -> bool:  # type: ignore[override]
@@ -241,11 +254,6 @@ class FileTokenization(Tokenization):
         if not path.is_file():
             raise InputError(f"tokenizer.{side}={path}: no such file; expected a tokenizer.json")
         return path, path.read_bytes()
-
-
-def _check_size(vocabulary_size: int, taken: Sequence[str], by: str) -> None:
-    if not isinstance(vocabulary_size, int) or vocabulary_size <= len(taken):
-        raise ValueError(f"vocabulary_size={vocabulary_size!r}: expected more than {len(taken)} ({by} take these)")
 
 
 def _no_words() -> InputError:

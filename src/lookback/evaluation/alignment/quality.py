@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from lookback.evaluation.alignment.links import links
 SHIFTS = (0, -1)
 """Which look belongs to a target word: 0: the one that it was written after; -1: the next, when the decoder read it."""
 
-SYMMETRISATIONS = ("intersection", "union", "grow-diag-final-and")
+Symmetrisation = Literal["intersection", "union", "grow-diag-final-and"]
+SYMMETRISATIONS = get_args(Symmetrisation)
 """How two directions become one."""
 
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))

@@ -3,10 +3,11 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Size, Width, checked
 from lookback.nn.attention.attention import Attention, Scorer
 
 
+@checked
 class AdditiveAttention(Attention):
     """e_ij = vᵀ tanh(W s_{i-1} + U h_j)  (Bahdanau et al. 2015, App. A.1.2).
 
@@ -15,9 +16,8 @@ class AdditiveAttention(Attention):
 
     default_query = "previous"
 
-    def __init__(self, query_size: int, memory_size: int, attention_size: int) -> None:
+    def __init__(self, query_size: Size, memory_size: Size, attention_size: Width) -> None:
         super().__init__(query_size, memory_size)
-        check_sizes({"attention_size": attention_size})
         self.from_query = nn.Linear(query_size, attention_size, bias=False)
         self.from_memory = nn.Linear(memory_size, attention_size, bias=False)
         self.energy = nn.Linear(attention_size, 1, bias=False)

@@ -9,13 +9,13 @@ module.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Size, checked
 from lookback.nn.memory import Memory
 
 AttentionState = tuple[Tensor, ...]
@@ -40,6 +40,7 @@ class Scorer:
     energy_weight: Tensor | None
 
 
+@checked
 class Attention(nn.Module):
     """The contract, and all that the soft attentions share.
 
@@ -48,16 +49,15 @@ class Attention(nn.Module):
     and so of the context.
     """
 
-    default_query: ClassVar[str] = "current"
+    default_query: ClassVar[Literal["previous", "current"]] = "current"
     """The decoder state that its paper looks with: ``previous``, s_{i-1}, or ``current``, s_i"""
     looks_back: ClassVar[bool] = True
     """False where the context is the same whatever the query: then nothing needs to wait for the query."""
     remembers: ClassVar[bool] = False
     """True where a look depends on the looks before it: then steps are taken one after the other."""
 
-    def __init__(self, query_size: int, memory_size: int) -> None:
+    def __init__(self, query_size: Size, memory_size: Size) -> None:
         super().__init__()
-        check_sizes({"query_size": query_size, "memory_size": memory_size})
         self.query_size = query_size
         self.memory_size = memory_size
 

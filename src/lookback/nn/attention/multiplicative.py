@@ -3,13 +3,14 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lookback.common.checks import Size
 from lookback.nn.attention.attention import Attention, Scorer
 
 
 class GeneralAttention(Attention):
     """e_tj = h_tᵀ W h_j  (Luong et al. 2015, eq. 8, general)."""
 
-    def __init__(self, query_size: int, memory_size: int) -> None:
+    def __init__(self, query_size: Size, memory_size: Size) -> None:
         super().__init__(query_size, memory_size)
         self.from_memory = nn.Linear(memory_size, query_size, bias=False)
 
@@ -28,7 +29,7 @@ class GeneralAttention(Attention):
 class DotAttention(Attention):
     """e_tj = h_tᵀ h_j  (Luong et al. 2015, eq. 8, dot). It has no parameters, so both sizes must be equal."""
 
-    def __init__(self, query_size: int, memory_size: int) -> None:
+    def __init__(self, query_size: Size, memory_size: Size) -> None:
         super().__init__(query_size, memory_size)
         if query_size != memory_size:
             raise ValueError(

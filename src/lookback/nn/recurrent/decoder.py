@@ -6,25 +6,28 @@ takes one word at a time, in search; ``unroll`` a whole known target, in trainin
 """
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Annotated, Literal, cast
 
 import torch
+from annotated_types import MinLen, doc
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from lookback.common.checks import check_dropout, check_sizes, check_switches
+from lookback.common.checks import Depth, PartialShare, Size, Width, checked
 from lookback.common.special_tokens import PAD
 from lookback.nn.attention import Attention, Reader
 from lookback.nn.kernels.unroll import Loop
 from lookback.nn.memory import Memory
-from lookback.nn.recurrent.orders import ORDERS
-from lookback.nn.recurrent.readout import READOUTS
-from lookback.nn.recurrent.recurrence import Recurrence
+from lookback.nn.recurrent.orders import ORDERS, Order
+from lookback.nn.recurrent.readout import READOUTS, ReadoutName
+from lookback.nn.recurrent.recurrence import Cell, Recurrence
 from lookback.nn.recurrent.state import DecoderState
 
-ENTRIES = ("init", "step", "readout")
+Entry = Literal["init", "step", "readout"]
+Entries = Annotated[Sequence[Entry], MinLen(1), doc("a list of one or more of init, step, readout")]
 
 
+@checked
 class RecurrentDecoder(nn.Module):
     """A recurrent language model of the target that may look back at the source.
 
@@ -47,31 +50,27 @@ class RecurrentDecoder(nn.Module):
 
     def __init__(
         self,
-        vocabulary_size: int,
+        vocabulary_size: Size,
         attention: Attention,
-        init_size: int,
-        embedding_size: int,
-        hidden_size: int,
-        readout_size: int,
-        cell: str = "gru",
-        layers: int = 1,
-        query: str | None = None,
+        init_size: Size,
+        embedding_size: Width,
+        hidden_size: Width,
+        readout_size: Width,
+        cell: Cell = "gru",
+        layers: Depth = 1,
+        query: Order | None = None,
         input_feeding: bool = False,
-        context_to: Sequence[str] = ENTRIES,
-        readout: str = "maxout",
+        context_to: Entries = ("init", "step", "readout"),
+        readout: ReadoutName = "maxout",
         tie_embeddings: bool = False,
         residual: bool = False,
-        dropout: float = 0.0,
+        dropout: PartialShare = 0.0,
         fast: bool = True,
     ) -> None:
         super().__init__()
         query = attention.default_query if query is None else query
-        _check_choices(context_to, query, readout, input_feeding)
-        check_sizes({"embedding_size": embedding_size, "readout_size": readout_size, "layers": layers})
-        check_dropout(dropout)
-        check_switches(
-            {"input_feeding": input_feeding, "tie_embeddings": tie_embeddings, "residual": residual, "fast": fast}
-        )
+        if input_feeding and query != "current":
+            raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")
         if tie_embeddings and readout_size != embedding_size:
             raise ValueError(
                 f"tie_embeddings=True needs readout_size == embedding_size, but readout_size={readout_size} and "
@@ -275,15 +274,3 @@ class RecurrentDecoder(nn.Module):
             scorer.energy_weight,
         )
         return self.order.unroll_written_out(self, loop, input_weight[:, self.embedding_size :], embedded)
-
-
-def _check_choices(context_to: Sequence[str], query: str, readout: str, input_feeding: bool) -> None:
-    """Refuse what the decoder has not, and choices that do not go together."""
-    if not context_to or any(entry not in ENTRIES for entry in context_to):
-        raise ValueError(f"context_to={list(context_to)}: expected one or more of {', '.join(ENTRIES)}")
-    if query not in ORDERS:
-        raise ValueError(f"query={query!r}: expected one of {', '.join(ORDERS)}, or null for the attention's own")
-    if readout not in READOUTS:
-        raise ValueError(f"readout={readout!r}: expected one of {', '.join(READOUTS)}")
-    if input_feeding and query != "current":
-        raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")

@@ -1,21 +1,23 @@
 """The encoder: source words in, a Memory out."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.autograd import Function
 
-from lookback.common.checks import check_dropout, check_sizes, check_switches
+from lookback.common.checks import Depth, PartialShare, Size, Width, checked
 from lookback.common.special_tokens import PAD
 from lookback.nn.memory import Memory, length_mask
-from lookback.nn.recurrent.recurrence import Recurrence
+from lookback.nn.recurrent.recurrence import Cell, Recurrence
 
-DIRECTIONS = {"both": (False, True), "forward": (False,), "backward": (True,)}
+Direction = Literal["both", "forward", "backward"]
+_REVERSALS: dict[Direction, tuple[bool, ...]] = {"both": (False, True), "forward": (False,), "backward": (True,)}
 
 
+@checked
 class RecurrentEncoder(nn.Module):
     """A stack of recurrent layers over the source; one layer in both directions is Bahdanau et al. 2015, App. A.2.1.
 
@@ -30,22 +32,17 @@ class RecurrentEncoder(nn.Module):
 
     def __init__(
         self,
-        vocabulary_size: int,
-        embedding_size: int,
-        hidden_size: int,
-        cell: str = "gru",
-        layers: int = 1,
-        direction: str = "both",
+        vocabulary_size: Size,
+        embedding_size: Width,
+        hidden_size: Width,
+        cell: Cell = "gru",
+        layers: Depth = 1,
+        direction: Direction = "both",
         residual: bool = False,
-        dropout: float = 0.0,
+        dropout: PartialShare = 0.0,
     ) -> None:
         super().__init__()
-        if direction not in DIRECTIONS:
-            raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}")
-        check_sizes({"embedding_size": embedding_size, "hidden_size": hidden_size, "layers": layers})
-        check_dropout(dropout)
-        check_switches({"residual": residual})
-        self.reversals = DIRECTIONS[direction]
+        self.reversals = _REVERSALS[direction]
         self.residual = residual
         self.final_size = hidden_size
         self.memory_size = hidden_size * len(self.reversals)

@@ -6,7 +6,7 @@ whose backward pass is written out (``lookback.nn.kernels.unroll``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import torch
 from jaxtyping import Float
@@ -102,5 +102,6 @@ class MoveThenLook:
         return update_then_attend(loop, entering, from_query.weight, from_query.bias, from_context.weight, scale)
 
 
-ORDERS: dict[str, type[LookThenMove] | type[MoveThenLook]] = {"previous": LookThenMove, "current": MoveThenLook}
+Order = Literal["previous", "current"]
+ORDERS: dict[Order, type[LookThenMove] | type[MoveThenLook]] = {"previous": LookThenMove, "current": MoveThenLook}
 """By the state that looks, as ``decoder.query`` names it"""

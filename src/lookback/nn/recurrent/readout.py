@@ -1,5 +1,7 @@
 """Readouts: from the querying state, the previous word and the context to the vector that predicts the next word."""
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -82,7 +84,8 @@ class LinearReadout(Readout):
         return total
 
 
-READOUTS: dict[str, type[Readout]] = {
+ReadoutName = Literal["maxout", "attentional", "linear"]
+READOUTS: dict[ReadoutName, type[Readout]] = {
     "maxout": MaxoutReadout,
     "attentional": AttentionalReadout,
     "linear": LinearReadout,

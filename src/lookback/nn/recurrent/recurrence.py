@@ -5,14 +5,19 @@ LSTM. The weights live in ``torch.nn.GRU`` / ``torch.nn.LSTM``, whose kernels ru
 applies the same weights to one position, from input gates that may have been computed for all positions beforehand.
 """
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-CELLS = ("gru", "lstm")
+from lookback.common.checks import Size, Width, checked
+
+Cell = Literal["gru", "lstm"]
 
 
+@checked
 class Recurrence(nn.Module):
     """A GRU (Cho et al. 2014, in the variant that resets after the product, as cuDNN computes it) or an LSTM layer.
 
@@ -20,10 +25,8 @@ class Recurrence(nn.Module):
     cell: ``gru`` or ``lstm``.
     """
 
-    def __init__(self, input_size: int, hidden_size: int, cell: str = "gru") -> None:
+    def __init__(self, input_size: Size, hidden_size: Width, cell: Cell = "gru") -> None:
         super().__init__()
-        if cell not in CELLS:
-            raise ValueError(f"cell={cell!r}: expected one of {', '.join(CELLS)}")
         self.cell = cell
         self.hidden_size = hidden_size
         self.state_size = hidden_size if cell == "gru" else 2 * hidden_size

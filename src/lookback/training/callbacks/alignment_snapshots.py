@@ -10,7 +10,7 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from numpy.typing import NDArray
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Size, checked
 from lookback.data import Batch
 from lookback.data.batches.loading import BatchLoader
 from lookback.data.corpora.gold_alignment import Gold
@@ -26,6 +26,7 @@ _BATCH = 64
 """Sentences that are decoded together. It changes no number."""
 
 
+@checked
 class AlignmentSnapshots(Callback):
     """Measures and saves the attention at several moments of a training, most of them early, when alignment forms.
 
@@ -45,8 +46,7 @@ class AlignmentSnapshots(Callback):
         per_bucket: how many test sentences of each length bucket.
     """
 
-    def __init__(self, path: Path | str, cost: Cost, moments: int = 16, per_bucket: int = 3) -> None:
-        check_sizes({"moments": moments, "per_bucket": per_bucket})
+    def __init__(self, path: Path | str, cost: Cost, moments: Size = 16, per_bucket: Size = 3) -> None:
         self.path = Path(path)
         self.cost = cost
         self.moments = moments

@@ -9,6 +9,7 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from numpy.typing import NDArray
 
+from lookback.common.checks import FilePath, Size, checked
 from lookback.data import Batch
 from lookback.data.units import count_words
 from lookback.evaluation import sentence_statistics
@@ -25,6 +26,7 @@ _BATCH = 64
 """Sentences that are translated together. It changes no number."""
 
 
+@checked
 class BudgetScores(Callback):
     """Translates a sample of the test set after an eighth, a quarter, half and all of a training's updates.
 
@@ -46,9 +48,7 @@ class BudgetScores(Callback):
         ValueError: if ``per_bucket`` is less than 1.
     """
 
-    def __init__(self, path: Path | str, per_bucket: int) -> None:
-        if per_bucket < 1:
-            raise ValueError(f"per_bucket={per_bucket}: expected 1 or more")
+    def __init__(self, path: FilePath, per_bucket: Size) -> None:
         self.path = Path(path)
         self.per_bucket = per_bucket
         self.updates: list[int] = []

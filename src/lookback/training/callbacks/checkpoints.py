@@ -9,6 +9,7 @@ import lightning
 from lightning.pytorch.callbacks import Callback, Checkpoint, EarlyStopping, ModelCheckpoint
 from lightning.pytorch.callbacks.early_stopping import EarlyStoppingReason
 
+from lookback.common.checks import FilePath, NonNegative, checked
 from lookback.data import Batch
 from lookback.runs.checkpoint import is_torn
 
@@ -27,6 +28,7 @@ class LastValidation(Callback):
             trainer.should_stop = True
 
 
+@checked
 class LastCheckpoint(Checkpoint):
     """Keeps one checkpoint from which a resumed training gives the same numbers as a training that never stopped.
 
@@ -56,9 +58,7 @@ class LastCheckpoint(Checkpoint):
         due: whether it is to be written at the next exact moment.
     """
 
-    def __init__(self, path: Path | str, minutes: float) -> None:
-        if minutes < 0:
-            raise ValueError(f"minutes={minutes}: expected 0 or more")
+    def __init__(self, path: FilePath, minutes: NonNegative) -> None:
         self.path = Path(path)
         self.minutes = minutes
         self.due = False

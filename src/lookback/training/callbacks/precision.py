@@ -5,38 +5,24 @@ inside a product only. ``trainer.precision`` computes in bfloat16, with float32 
 alignment snapshots always use float32, so that the same weights give the same numbers however they were trained.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import lightning
 import torch
 from lightning.pytorch.callbacks import Callback
 from omegaconf import DictConfig
 
-from lookback.common.errors import InputError
 from lookback.data import Batch
 
-MATMUL_PRECISIONS = {
+MatmulPrecisionWord = Literal["highest", "high", "medium"]
+MATMUL_PRECISIONS: dict[MatmulPrecisionWord, str] = {
     "highest": "float32 products",
     "high": "TensorFloat32 products where the chip has them",
     "medium": "bfloat16 products where the chip has them",
 }
 """What each ``matmul_precision`` means."""
-PRECISIONS = ("32-true", "bf16-mixed")
-"""The allowed values of ``trainer.precision``. The weights are float32 with both."""
-
-
-def check_precision(config: DictConfig) -> None:
-    """Checks ``matmul_precision`` and ``trainer.precision``.
-
-    Raises:
-        InputError: if one of them has a value that is not allowed.
-    """
-    for key, value, allowed in (
-        ("matmul_precision", config.matmul_precision, MATMUL_PRECISIONS),
-        ("trainer.precision", config.trainer.precision, PRECISIONS),
-    ):
-        if value not in allowed:
-            raise InputError(f"{key}={value}: expected one of {', '.join(allowed)}")
+TrainerPrecision = Literal["32-true", "bf16-mixed"]
+"""The weights are float32 with both."""
 
 
 def products(config: DictConfig) -> str:
@@ -53,7 +39,7 @@ class MatmulPrecision(Callback):
         precision: a key of ``MATMUL_PRECISIONS``.
     """
 
-    def __init__(self, precision: str) -> None:
+    def __init__(self, precision: MatmulPrecisionWord) -> None:
         self.precision = precision
 
     def on_train_batch_start(

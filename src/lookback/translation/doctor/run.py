@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lookback.common.checks import check_sizes
+from lookback.common.checks import Size, checked
 from lookback.common.configs import build
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import PAD
@@ -18,6 +18,7 @@ from lookback.data.corpora.text import read_pairs
 from lookback.nn import Seq2Seq
 from lookback.runs import Prediction, read_predictions
 from lookback.runs.directory import RunDirectory
+from lookback.search import Search
 from lookback.translation.doctor.attention_health import NAMES, attention_health
 from lookback.translation.doctor.computation import Case, answers_differ, examine
 from lookback.translation.doctor.finding import Finding, guarded, judged, skipped
@@ -31,11 +32,12 @@ _BATCH = 64
 _Item = TypeVar("_Item")
 
 
+@checked
 def doctor(
     run: Path | str,
     source: Path | str | None = None,
     target: Path | str | None = None,
-    sentences: int = 200,
+    sentences: Size = 200,
     trust: str | Sequence[str] = (),
 ) -> list[Finding]:
     """Examines a trained run, on the CPU.
@@ -54,7 +56,6 @@ def doctor(
         InputError: if there is no trained run that can be loaded, or no text.
         ValueError: if an argument has a value that is not allowed.
     """
-    check_sizes({"sentences": sentences})
     directory = RunDirectory.existing(run)
     predictions = _predictions(directory)
     every = _pairs(directory, predictions, source, target)
@@ -62,7 +63,7 @@ def doctor(
     if not pairs:
         raise InputError(f"{source or directory.test}: no pair of it has words on both sides; expected some text")
     translator, again = (Translator.load(run, "cpu", trust=trust) for _ in range(2))
-    search = build(translator.config.search)
+    search = build(translator.config.search, Search)
     compared = _some(sorted(pairs, key=lambda pair: len(pair.source)), _COMPARED)
     tests = _some([prediction for prediction in predictions if prediction.source.split()], sentences)
     findings = examine(_precise(_case(again, compared)))

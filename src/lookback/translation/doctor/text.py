@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lookback.common.configs import build
 from lookback.common.errors import InputError
 from lookback.common.suggestions import listed
-from lookback.data import Tokenizer
+from lookback.data import Corpus, Tokenizer
 from lookback.runs import Prediction
 from lookback.search import Search
 from lookback.translation.doctor.finding import Finding, judged, skipped
@@ -98,7 +98,7 @@ def overlap(translator: Translator, pairs: Sequence[Pair]) -> list[Finding]:
     """How much of a test set the model was trained on, if its corpus can be read again."""
     names = ("test pairs in training", "test sources in training")
     try:
-        corpus = build(translator.config.data)
+        corpus = build(translator.config.data, Corpus)
         if corpus.streaming:
             return [skipped(name, "the training split is a stream, which is not read as a whole") for name in names]
         texts = corpus.load("train")
