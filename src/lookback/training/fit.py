@@ -71,8 +71,9 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
     if resumed is not None:  # before anything in the directory changes: a refusal leaves the run as it is
         _settle(config, run)
         check_same_settings(resumed.config, plain_config(config), run)
-        check_not_shorter(resumed, config.trainer.max_epochs)
         data = _prepare_data(config)
+        if not data.streams:  # which end by max_steps, however many epochs these take
+            check_not_shorter(resumed, config.trainer.max_epochs)
         check_same_text(data, run)
     exit_code = 1
     try:
