@@ -4,7 +4,7 @@ import warnings
 
 from omegaconf import OmegaConf
 
-from lookback.commands.jobs import job_hash
+from lookback.commands.job_hash import job_hash
 
 # both here, because a launcher's worker process imports this package before it composes a job
 OmegaConf.register_new_resolver("job_hash", job_hash, replace=True)

@@ -1,10 +1,7 @@
-"""The jobs of a sweep: the directory of each is named after its settings, so that any later sweep finds it again."""
+"""The jobs of a sweep: which of them are left to run, and how they stop."""
 
-import hashlib
-import json
 import math
 import os
-import re
 import signal
 import sys
 import time
@@ -16,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf, flag_override, open_dict
+from omegaconf import DictConfig, flag_override, open_dict
 
 from lookback.common.signals import SIGNALS, Interrupted
 from lookback.runs.directory import RunDirectory
@@ -26,42 +23,6 @@ from lookback.runs.status import read_status
 
 if TYPE_CHECKING:
     import optuna
-
-_ELSEWHERE = re.compile(r"\$\{(?=hydra:runtime\.output_dir\}|oc\.env:|now:)")
-"""What depends on the place, the machine or the time of a job: it counts as it is written, not as what it is there."""
-_NO_NUMBER = ("logger", "optimized_metric", "batch.evaluation_size", "data.cache")
-"""Settings that change no number of a run: with others it is still the same job."""
-
-
-def job_hash(_root_: DictConfig) -> str:
-    """The name of a job's directory: ten hexadecimal digits, a hash of its resolved settings.
-
-    ``conf/hydra/default.yaml`` uses it as ``${job_hash:}``. Equal settings give equal names, however they were typed,
-    so that a sweep that is run again, in another order, or with more values finds the jobs that it has.
-
-    Args:
-        _root_: the whole config of the job, with ``hydra``.
-    """
-    settings = OmegaConf.to_container(_root_, resolve=False)
-    assert isinstance(settings, dict)
-    del settings["hydra"]
-    for key in _NO_NUMBER:
-        group, _, name = key.rpartition(".")
-        inside = settings.get(group) if group else settings
-        if isinstance(inside, dict):
-            inside.pop(name, None)
-    resolved = OmegaConf.to_container(OmegaConf.create(_literal(settings)), resolve=True)
-    text = json.dumps(resolved, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
-
-
-def _literal(node: Any) -> Any:
-    """The settings with the interpolations of ``_ELSEWHERE`` as plain text."""
-    if isinstance(node, dict):
-        return {key: _literal(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_literal(value) for value in node]
-    return _ELSEWHERE.sub(r"\\${", node) if isinstance(node, str) else node
 
 
 @dataclass(frozen=True)
