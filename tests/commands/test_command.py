@@ -152,11 +152,6 @@ def test_configs_are_restored_if_the_run_never_began(tmp_path: Path, begun: bool
     assert config.read_text() == ("after" if begun else "before")
 
 
-def test_resume_is_of_one_run() -> None:
-    with pytest.raises(InputError, match="expected no -m beside it"):
-        resumed_arguments(["-m", "resume=here"])
-
-
 def test_null_is_no_choice_of_a_group() -> None:
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"), pytest.raises(ValueError, match="group") as caught:
         hydra.compose("train", ["logger=null"])
