@@ -314,9 +314,9 @@ def test_tied_embeddings_are_one_parameter():
     [
         (
             {"context_to": ["init", "gates"]},
-            r"context_to=\['init', 'gates'\]: expected one or more of init, step, readout",
+            r"context_to=\[init, gates\]: expected a list of one or more of init, step, readout",
         ),
-        ({"context_to": []}, r"context_to=\[\]: expected one or more of init, step, readout"),
+        ({"context_to": []}, r"context_to=\[\]: expected a list of one or more of init, step, readout"),
         (
             {"context_to": ["init"], "query": "previous"},
             r"context_to=\['init'\] with query='previous'.*add readout, or step",
