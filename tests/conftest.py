@@ -19,7 +19,8 @@ settings.register_profile(
 )
 settings.load_profile("lookback")
 
-# tests send it; a shell starts what runs in its background without it
+# tests send them; a shell starts what runs in its background without the first, and nohup without the second
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 pytest_plugins = ["support.running", "support.trainings", "support.made_runs", "support.trained_run"]  # their fixtures

@@ -105,11 +105,6 @@ def test_a_signal_before_the_training_leaves_nothing_to_resume(
     assert json.loads((tmp_path / "status.json").read_text())["status"] == "finished"
 
 
-def test_a_training_without_a_last_checkpoint_stops_too(tmp_path: Path, grammar_cache: str) -> None:
-    assert stopped(tmp_path, "on_before_backward", 2, grammar_cache, "~callbacks.last") == 143
-    assert not list((tmp_path / "checkpoints").glob("*.ckpt"))
-
-
 def test_metrics_never_trail_a_checkpoint(tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """When a checkpoint is written, the rows of all its updates are in the file."""
     seen = []
