@@ -262,7 +262,7 @@ def test_ranks_with_different_settings_do_not_train(
 
 
 def test_nodes_are_refused_if_nobody_starts_their_ranks(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="^trainer.num_nodes=2: expected 1, or a start of every rank by torchrun or"):
+    with pytest.raises(InputError, match=r"^trainer\.num_nodes=2: expected 1, or a start of every rank by torchrun or"):
         check_ranks(compose(tmp_path, "trainer=ddp", "trainer.num_nodes=2"))
 
 
