@@ -156,6 +156,8 @@ def test_a_file_that_is_a_link_out_of_the_run_is_not_written_through(tmp_path: P
     (run / ".hydra" / "config.yaml").unlink()
     (run / "inside").write_text("x")
     (run / ".hydra" / "config.yaml").symlink_to(run / "inside")
+    (run / "wandb").mkdir()
+    (run / "wandb" / "debug-core.log").symlink_to(tmp_path / "precious")  # as W&B leaves one
     assert resumed(run, []) == [f"hydra.run.dir='{run}'"]
 
 

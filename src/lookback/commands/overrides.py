@@ -125,5 +125,9 @@ def check_files(directory: Path) -> None:
         InputError: if a file of the run is a link that leads out of it.
     """
     for path in directory.rglob("*"):
-        if path.is_symlink() and path.is_file() and not path.resolve().is_relative_to(directory.resolve()):
+        # W&B itself leaves links to its logs, and writes only to files that are new
+        is_of_wandb = path.relative_to(directory).parts[0] == "wandb"
+        if is_of_wandb or not (path.is_symlink() and path.is_file()):
+            continue
+        if not path.resolve().is_relative_to(directory.resolve()):
             raise InputError(f"resume={directory}: {path} is a link to a file outside; expected a file of the run")
