@@ -78,7 +78,7 @@ class JobSweeper(Sweeper):
 class GridSweeper(JobSweeper):
     """Every combination of the values. Jobs that the sweep's directory has already are not run again.
 
-    All jobs are composed before the first one trains. Finished jobs are left as they are,
+    All jobs are composed and checked before the first one trains. Finished jobs are left as they are,
     interrupted ones go on, and of two jobs with the same settings one runs.
 
     Args:
@@ -106,6 +106,8 @@ class GridSweeper(JobSweeper):
 
         (grid,) = BasicSweeper.split_arguments(self.parse(arguments), None)
         jobs = [self.compose(overrides) for overrides in grid]
+        for job in jobs:
+            job.check()
         self.leave_what_was_typed()
         left = jobs_left(jobs, self.retry_failed)
         for first in range(0, len(left), self.max_batch_size or len(left) or 1):

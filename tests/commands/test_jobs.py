@@ -123,6 +123,8 @@ def test_a_job_that_another_process_runs_is_left(
         (("resume=sweep",), "it is a sweep, which goes on with -m"),
         (("-m", "hydra.sweeper.max_batch_size=0"), "max_batch_size=0: expected 1 or more"),
         (("-m", "seed=1,2", "attention=dot,bahdanu"), "did you mean bahdanau?"),
+        (("-m", "seed=1,2", "batch.size=32,true"), "batch.size=True: expected"),
+        (("-m", "seed=1", "+typo=1,2"), "typo"),
     ],
 )
 def test_a_mistake_is_said_before_anything_runs(

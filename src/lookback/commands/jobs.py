@@ -1,5 +1,6 @@
 """The jobs of a sweep: which of them are left to run, and how they stop."""
 
+import copy
 import math
 import os
 import signal
@@ -56,6 +57,19 @@ class Job:
             return True, "goes on from its last checkpoint"
         return True, "new" if status == "unknown" else f"{status} before a checkpoint"
 
+    def check(self) -> None:
+        """Checks all settings, as the job itself will.
+
+        Raises:
+            InputError: in one line, for the first setting that does not exist or that is not allowed.
+        """
+        from lookback.training.settings import check_training
+
+        settings = copy.deepcopy(self.config)
+        with _as_hydra_config(self.config), flag_override(settings, ["struct", "readonly"], [False, False]):
+            del settings["hydra"]
+            check_training(settings)
+
     def outcome(self, metric: str, direction: str) -> tuple[float, str | None]:
         """The best value of a metric, minimize or maximize; NaN, and the reason, where the job has none."""
         status, reason = read_status(self.directory / "status.json")
@@ -74,15 +88,22 @@ def compose_job(loader: ConfigLoader, sweep: DictConfig, overrides: Sequence[str
         overrides: of the job.
     """
     config = loader.load_sweep_config(sweep, list(overrides))
-    before = HydraConfig.instance().cfg
-    HydraConfig.instance().set_config(config)  # settings such as names.attention look here
-    try:
+    with _as_hydra_config(config):
         directory = Path(config.hydra.sweep.dir, str(config.hydra.sweep.subdir))
-        with flag_override(config.hydra.runtime, "readonly", False), open_dict(config.hydra.runtime):
-            config.hydra.runtime.output_dir = str(directory.absolute())
+    with flag_override(config.hydra.runtime, "readonly", False), open_dict(config.hydra.runtime):
+        config.hydra.runtime.output_dir = str(directory.absolute())
+    return Job(tuple(overrides), directory, config)
+
+
+@contextmanager
+def _as_hydra_config(config: DictConfig) -> Iterator[None]:
+    """Inside, settings such as names.attention find the choices of this config."""
+    before = HydraConfig.instance().cfg
+    HydraConfig.instance().set_config(config)
+    try:
+        yield
     finally:
         HydraConfig.instance().cfg = before
-    return Job(tuple(overrides), directory, config)
 
 
 def jobs_left(jobs: Sequence[Job], retry_failed: bool) -> list[Job]:
