@@ -36,6 +36,7 @@ def composition_error(*overrides: str) -> BaseException:
         ("atention=none", ["atention", "did you mean attention?"]),
         ("seed=[1,", ["seed=[1,"]),
         ("+seed=1", ["seed"]),
+        ('names={"arm": x}', ["expected key=value", "a name in braces has no quotes: arm"]),
         ("experiment=smok", ["did you mean smoke?"]),
     ],
 )

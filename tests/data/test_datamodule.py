@@ -114,6 +114,12 @@ def test_blank_and_long_pairs_leave_training_counted_but_never_a_test_set(capsys
     assert batch.target[blank, :2].tolist() == [BOS, EOS]
 
 
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_a_split_without_a_word_is_refused_before_anything_is_trained(split: str) -> None:
+    with pytest.raises(InputError, match=rf"^data\.{split}: no source has a word; expected text"):
+        data(**{split: ["", " ", "\u2028"]})
+
+
 def test_texts_keep_the_alignment_column() -> None:
     row = data().texts("test")[3]
     assert set(row) == {"source", "target", "alignment"}

@@ -1,7 +1,8 @@
 """Makes the workspace of a W&B project, with the length chart that its panels draw."""
 
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
+from annotated_types import MinLen
 from omegaconf import DictConfig
 
 from lookback.common.checks import Text
@@ -17,7 +18,7 @@ class DashboardSettings(TypedDict):
     project: Text
     entity: Text | None
     name: Text
-    attentions: Text | list[Text]
+    attentions: Text | Annotated[list[Text], MinLen(1)]
 
 
 def dashboard(config: DictConfig) -> None:

@@ -197,6 +197,9 @@ def check_accelerator(key: str, accelerator: str) -> None:
 def check_training(config: DictConfig) -> None:
     """Checks all settings of a training that can be known to be wrong before anything is built or read.
 
+    A sweep calls ``lookback.training.settings.check_training`` for each job before the first trains. It imports what
+    the config names, and so torch and Lightning.
+
     Args:
         config: as ``conf/train.yaml`` composes it.
 
