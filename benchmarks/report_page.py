@@ -10,23 +10,23 @@ from an earlier time. `open_ms` is the time from opening the file in a headless 
 """
 
 import argparse
-import importlib.util
 import shutil
+import sys
 import tempfile
 import time
-from functools import cache
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 
 from machine import keep, show
 from playwright.sync_api import sync_playwright
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
 from lookback.report import write_report
 from lookback.report.page.bundle import vega_bundle
 from lookback.runs import read_runs
+from support.made_runs import fabricate, leave_training
 
-TESTS = Path(__file__).parents[1] / "tests"
 NAMES = ("none", "dot", "general", "bahdanau", "location")
 
 
@@ -66,7 +66,7 @@ def _fabricate(directory: Path, index: int, sentences: int) -> None:
     """A run of the tests' kind: mistakes that grow with length, fewer for the later attentions."""
     attention, seed = NAMES[index % len(NAMES)], 1 + index // len(NAMES)
     lengths = [1 + place % 70 for place in range(sentences)]
-    _module("report/conftest.py").fabricate(
+    fabricate(
         directory,
         attention,
         seed,
@@ -75,18 +75,7 @@ def _fabricate(directory: Path, index: int, sentences: int) -> None:
         counted=490,
         updates=6000,
     )
-    _module("report/page/conftest.py").leave_training(directory, attention, seed)
-
-
-@cache
-def _module(path: str) -> ModuleType:
-    """A module of the tests, which are no package."""
-    specification = importlib.util.spec_from_file_location(path.replace("/", "_"), TESTS / path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    leave_training(directory, attention, seed)
 
 
 def _opened(page: Path) -> tuple[float, float]:

@@ -1,13 +1,14 @@
 """Every key of every file under conf/, and of every command: misspelt, left out, and with values that mean nothing.
 
 What is legal is said here by hand, beside the types that signatures declare: a type that lets too much through, or too
-little, fails. Four values of each key are tried; ``LOOKBACK_MUTATIONS=all pytest tests/training/test_settings.py -s``
+little, fails. Two values of each key are tried; ``LOOKBACK_MUTATIONS=all pytest tests/training/test_settings.py -s``
 tries all of them, also where several files name the same class, and says how many that are.
 """
 
 import os
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -145,7 +146,7 @@ def faults(
         parent, _, name = key.rpartition(".")
         node = OmegaConf.select(config, parent) if parent else config
         before, allowed = deepcopy(node._get_node(name)), legal(f"{command}.{key}")
-        for said in VALUES if ALL else Random(key).sample(list(VALUES), 4):
+        for said in VALUES if ALL else Random(key).sample(list(VALUES), 2):
             node[name] = VALUES[said]
             found = outcome(check, config, key)
             if found != ("accepted" if said in allowed else "refused"):
@@ -169,17 +170,20 @@ def faults(
 COUNTED: list[int] = []
 
 
-def of_a_class_of_its_own() -> Iterator[tuple[DictConfig, list[str], str]]:
+@cache
+def of_a_class_of_its_own() -> list[tuple[DictConfig, list[str], str]]:
     """The config of each choice, its keys that no choice before it has for the same class, and this class's name."""
     known: set[tuple[str, str]] = set()
+    found = []
     for group in GROUPS:
         for choice in choices(group):
             config = composed(group, choice)
             node = config[group]
             name = named(node)
             tried = list(keys(node, group)) if node else []
-            yield config, [key for key in tried if ALL or (name, key) not in known], name
+            found.append((config, [key for key in tried if ALL or (name, key) not in known], name))
             known |= {(name, key) for key in tried}
+    return found
 
 
 def named(node: Any) -> str:
@@ -197,7 +201,7 @@ class Late(Exception):
 
 
 def test_no_refusal_of_a_training_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each key in turn, through the command's own function: it is refused before any data is prepared."""
+    """A key of each class, or all, through the command's own function: it is refused before any data is prepared."""
 
     def prepared(config: DictConfig) -> None:
         raise Late
@@ -211,7 +215,7 @@ def test_no_refusal_of_a_training_is_late(tmp_path: Path, monkeypatch: pytest.Mo
     for config, tried, name in of_a_class_of_its_own():
         with pytest.raises(Late):
             check(deepcopy(config))
-        found += [f"{key}: {said}" for key, said in wrongly_set(check, config, tried, name)]
+        found += [f"{key}: {said}" for key, said in wrongly_set(check, config, tried if ALL else tried[:1], name)]
     assert found == []
 
 
@@ -238,11 +242,11 @@ def wrongly_set(
 def test_nothing_that_means_nothing_is_let_into_a_training() -> None:
     found = []
     for config, tried, name in of_a_class_of_its_own():
-        found += faults(check_training, config, tried, name)
+        found += faults(check_training, deepcopy(config), tried, name)
     config = plain(compose("run", tiny=False))
     found += faults(check_training, config, [key for key in keys(config) if key.split(".")[0] not in GROUPS])
     assert found == []
-    assert sum(COUNTED) > 1000
+    assert sum(COUNTED) > 700
     print(f"{sum(COUNTED):,} mutations")
 
 

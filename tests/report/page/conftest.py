@@ -1,7 +1,5 @@
 """A headless browser without a network, and a page of fabricated runs."""
 
-import json
-import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from lookback.common.files import write_json
 from lookback.report import write_report
 from lookback.runs import read_runs
+from support.made_runs import leave_training
 
 NAMES = (
     "chromium",
@@ -70,35 +68,6 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert complaints == []
-
-
-def leave_training(directory: Path, attention: str, seed: int) -> None:
-    """What a training logs on its way, and how its attention looks in the end."""
-    speed = 2 if attention != "none" else 1
-    columns = ["step", "epoch", "cost/seconds", "cost/target_tokens", "train/loss", "validation/bleu"]
-    columns += ["validation/perplexity", "attention/entropy"]
-    lines = [",".join(columns)]
-    for step in range(50, 6001, 50):
-        loss = 0.1 * seed + 5 * math.exp(-step / 1500 * speed)
-        row = [step, step / 600, step / 20, step * 1600, loss, "", "", ""]
-        if step % 500 == 0:
-            row[5:7] = [80 * (1 - math.exp(-step / 2000 * speed)) - seed, math.exp(loss)]
-            row[7] = 2.5 * math.exp(-step / 2500) if attention != "none" else ""
-        lines.append(",".join(map(str, row)))
-    (directory / "metrics.csv").write_text("\n".join(lines) + "\n")
-    if attention != "none":
-        path = directory / "test" / "results.json"
-        results = json.loads(path.read_text())
-        results["attention_by_length"] = [
-            {"lo": bucket["lo"], "hi": bucket["hi"], "n": bucket["n"]}
-            | {"entropy": 0.4 + place / 20 + seed / 50, "sharpness": 0.9 - place / 30, "coverage": 0.8 - place / 50}
-            | {"monotonicity": 0.85 - seed / 90, "diagonality": 0.9 - place / 40}
-            for place, bucket in enumerate(results["by_length"])
-        ]
-        quality = {"precision": 0.9, "recall": 0.8}
-        results["aer"] = {"sentences": 295, "shift_0": {"aer": 0.1 + seed / 100, **quality}}
-        results["aer"]["shift_-1"] = {"aer": 0.6 + seed / 100, **quality}
-        write_json(path, results)
 
 
 @pytest.fixture(scope="session")
