@@ -1,7 +1,7 @@
 """The sweepers: a grid, and a search by Optuna. Hydra takes plugins from the package ``hydra_plugins`` alone."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,8 +49,10 @@ class JobSweeper(Sweeper):
 
     def leave_what_was_typed(self) -> None:
         """Writes multirun.yaml: arms are named after it, and ``resume=`` reads it."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        OmegaConf.save(self.config, self.directory / "multirun.yaml")
+        from lookback.common.files import atomic_write
+
+        with atomic_write(self.directory / "multirun.yaml") as file:
+            file.write(OmegaConf.to_yaml(self.config).encode())
 
     def compose(self, overrides: Sequence[str]) -> "Job":
         """A job of these overrides, as the launcher will compose it."""
@@ -67,7 +69,8 @@ class JobSweeper(Sweeper):
 
         go_on = self.config.hydra.launcher._target_.startswith("hydra_plugins.hydra_submitit_launcher.")
         if go_on:
-            print("these jobs go on if this command is stopped; the same one again makes the report", flush=True)
+            said = "these jobs go on if this command is stopped; the same one makes the report when they have ended"
+            print(said, flush=True)
         with stopped_together([] if go_on else jobs):
             returns: Sequence[JobReturn] = self.launcher.launch([job.overrides for job in jobs], self._launched)
         self._launched += len(jobs)
@@ -102,12 +105,13 @@ class GridSweeper(JobSweeper):
     def sweep(self, arguments: list[str]) -> None:
         from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 
-        from lookback.commands.jobs import jobs_left
+        from lookback.commands.jobs import jobs_left, note_if_all_are_new
 
         (grid,) = BasicSweeper.split_arguments(self.parse(arguments), None)
         jobs = [self.compose(overrides) for overrides in grid]
         for job in jobs:
             job.check()
+        note_if_all_are_new(jobs, self.directory)
         self.leave_what_was_typed()
         left = jobs_left(jobs, self.retry_failed)
         for first in range(0, len(left), self.max_batch_size or len(left) or 1):
@@ -116,6 +120,9 @@ class GridSweeper(JobSweeper):
 
 class OptunaSweeper(JobSweeper):
     """A search for settings: Optuna proposes each trial from what came out of those before.
+
+    What counts of a trial is its best ``optimized_metric``. All that is typed, each choice and each end of an interval
+    are checked before the first trial.
 
     The study is in a database, so a search that is started again goes on where it was: trials are not repeated, and
     those that were interrupted are asked for again with the settings that they had, so that their runs go on. A trial
@@ -127,7 +134,6 @@ class OptunaSweeper(JobSweeper):
         study_name: of the study in the database.
         n_trials: in all, those of earlier starts included.
         n_jobs: trials that the launcher gets at once.
-        direction: minimize or maximize.
         sampler: makes an Optuna sampler from a seed.
         seed: of the proposals. They depend on it and on the trials before, not on how often the search was started.
     """
@@ -139,20 +145,16 @@ class OptunaSweeper(JobSweeper):
         study_name: str,
         n_trials: int,
         n_jobs: int,
-        direction: str,
         sampler: "Callable[..., optuna.samplers.BaseSampler]",
         seed: int,
     ) -> None:
         super().__init__(params)
         if n_trials < 1 or n_jobs < 1:
             raise ValueError(f"n_trials={n_trials}, n_jobs={n_jobs}: expected 1 or more")
-        if direction not in ("minimize", "maximize"):
-            raise ValueError(f"direction={direction}: expected minimize or maximize")
         self.storage = storage
         self.study_name = study_name
         self.n_trials = n_trials
         self.n_jobs = n_jobs
-        self.direction = direction
         self.sampler = sampler
         self.seed = seed
 
@@ -160,6 +162,7 @@ class OptunaSweeper(JobSweeper):
         import optuna
 
         from lookback.commands.jobs import report_search
+        from lookback.training.schedules import BETTER
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         overrides = self.parse(arguments)
@@ -169,9 +172,14 @@ class OptunaSweeper(JobSweeper):
             for override in overrides
             if override.is_sweep_override()
         }
+        for params in _edges(space):
+            self._job(fixed, params).check()
         self.leave_what_was_typed()
         study = optuna.create_study(
-            storage=self.storage, study_name=self.study_name, direction=self.direction, load_if_exists=True
+            storage=self.storage,
+            study_name=self.study_name,
+            direction=f"{BETTER[self.config.optimized_metric]}imize",
+            load_if_exists=True,
         )
         self._ask_again(study, fixed)
         while (left := self.n_trials - sum(trial.state.is_finished() for trial in _trials(study))) > 0:
@@ -201,13 +209,13 @@ class OptunaSweeper(JobSweeper):
         """Runs the jobs of trials, and tells the study what came out of them."""
         from optuna.trial import TrialState
 
-        from lookback.commands.jobs import jobs_left
+        from lookback.commands.jobs import jobs_left, outcome
 
         left = jobs_left([job for _, job in proposed], retry_failed=False)
         if left:
             self.launch(left)
         for trial, job in proposed:
-            value, reason = job.outcome(self.config.optimized_metric, self.direction)
+            value, reason = outcome(job.directory, self.config.optimized_metric)
             if math.isnan(value):
                 trial.set_user_attr("reason", reason)
                 study.tell(trial, state=TrialState.FAIL)
@@ -224,6 +232,21 @@ def _trials(study: "optuna.Study") -> "list[optuna.trial.FrozenTrial]":
 
     trials = study.get_trials(deepcopy=False)
     return [trial for trial in trials if trial.state != TrialState.FAIL or "reason" in trial.user_attrs]
+
+
+def _edges(space: "Mapping[str, optuna.distributions.BaseDistribution]") -> Iterator[dict[str, Any]]:
+    """Settings of a space in which each choice and each end of an interval comes up."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    edges: dict[str, list[Any]] = {}
+    for key, of in space.items():
+        if isinstance(of, CategoricalDistribution):
+            edges[key] = list(of.choices)
+        else:
+            assert isinstance(of, FloatDistribution | IntDistribution)
+            edges[key] = [of.low, of.high]
+    for place in range(max((len(values) for values in edges.values()), default=1)):
+        yield {key: values[place % len(values)] for key, values in edges.items()}
 
 
 def _distribution(override: Override) -> "optuna.distributions.BaseDistribution":

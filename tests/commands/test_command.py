@@ -92,7 +92,7 @@ def test_resume_repeats_what_was_typed_in_the_same_directory(tmp_path: Path) -> 
     (directory / ".hydra" / "overrides.yaml").write_text("- attention=none\n- trainer.max_epochs=2\n")
     arguments = resumed_arguments([f"resume={directory}", "trainer.max_epochs=4"])
     assert arguments[:2] == ["attention=none", "trainer.max_epochs=2"]
-    assert arguments[3:] == ["trainer.max_epochs=4"]
+    assert arguments[4:] == ["trainer.max_epochs=4"]
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = hydra.compose("train", arguments, return_hydra_config=True)
     assert Path(config.hydra.run.dir) == directory

@@ -18,9 +18,13 @@ from omegaconf import OmegaConf
 
 import lookback.commands  # which teaches OmegaConf job_hash
 from hydra_plugins import lookback_sweepers
-from lookback.commands.jobs import Job, stopped_together
+from hydra_plugins.lookback_sweepers import GridSweeper
+from lookback.commands.jobs import Job, note_if_all_are_new, outcome, stopped_together
 from lookback.common.files import write_json
 from lookback.common.signals import Interrupted
+from lookback.runs.lock import is_locked, locked
+from lookback.runs.metrics import write_metrics
+from lookback.training.schedules import Monitored
 from support.jobs import show, starts
 from support.running import CONF
 
@@ -46,6 +50,8 @@ def test_a_directory_is_named_after_what_a_job_trains() -> None:
     assert re.fullmatch("[0-9a-f]{10}", name)
     assert name_of("seed=1", "attention=bahdanau", "learning_rate=0.0040") == name
     assert name_of("logger=csv", "batch.evaluation_size=2", "data.cache=elsewhere", "hydra.verbose=true") == name
+    assert name_of("trainer=ddp", "trainer.accelerator=cpu", "callbacks.last.minutes=1") == name
+    assert name_of("trainer.enable_model_summary=true", "trainer.num_sanity_val_steps=2") == name
     others = [("seed=2",), ("attention=dot",), ("names.arm=mine",), ("~callbacks.budgets",), ("batch.size=65",)]
     assert len({name, *(name_of(*overrides) for overrides in others)}) == 6
 
@@ -82,6 +88,34 @@ def test_a_sweep_that_is_run_again_runs_what_is_missing(
 
     assert show(monkeypatch, "-m", "resume=sweep") == 0  # what was typed last
     assert capsys.readouterr().out.count("skipped: finished") == 3
+
+
+def test_a_sweep_that_finds_none_of_its_jobs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = (Job((), tmp_path / name, OmegaConf.create()) for name in ("old", "new"))
+    note_if_all_are_new([old, new], tmp_path)
+    (old.directory / ".hydra").mkdir(parents=True)
+    note_if_all_are_new([old, new], tmp_path)
+    assert capsys.readouterr().out == ""
+    note_if_all_are_new([new], tmp_path)
+    said = capsys.readouterr().out
+    assert said.startswith(f"note: {tmp_path}: none of its 1 jobs (old, …) has the settings of one of these; all of ")
+    assert said.count("\n") == 1
+
+
+def test_what_was_typed_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweeper = GridSweeper()
+    sweeper.directory = tmp_path
+    sweeper.config = OmegaConf.create({"seed": 1})
+    sweeper.leave_what_was_typed()
+    sweeper.config.seed = 2
+
+    def killed(*paths: Any) -> None:
+        raise OSError("killed")
+
+    monkeypatch.setattr("os.replace", killed)
+    with pytest.raises(OSError, match="killed"):
+        sweeper.leave_what_was_typed()
+    assert (tmp_path / "multirun.yaml").read_text() == "seed: 1\n"
 
 
 def test_failed_jobs_run_again_only_if_asked(
@@ -123,7 +157,7 @@ def test_a_job_that_another_process_runs_is_left(
         (("resume=sweep",), "it is a sweep, which goes on with -m"),
         (("-m", "hydra.sweeper.max_batch_size=0"), "max_batch_size=0: expected 1 or more"),
         (("-m", "seed=1,2", "attention=dot,bahdanu"), "did you mean bahdanau?"),
-        (("-m", "seed=1,2", "batch.size=32,true"), "batch.size=True: expected"),
+        (("-m", "seed=1,2", "batch.size=32,true"), "batch.size=true: expected"),
         (("-m", "seed=1", "+typo=1,2"), "typo"),
     ],
 )
@@ -145,13 +179,29 @@ def test_a_mistake_is_said_before_anything_runs(
         ("names.data=a,${oc.env:HOME}", "reads the environment"),
         ("hydra/launcher=slurm", "expected a setting of the training"),
         ("data=grammar,../../elsewhere", "expected the name of a choice"),
+        ("hydra.sweeper.storage=sqlite:////tmp/x", "what is varied; type this line again beside resume="),
+        ("hydra.sweeper.sampler._target_=os.system", "what is varied; type this line again"),
+        ("hydra.sweeper.sampler={_target_: os.system}", "what is varied; type this line again"),
+        ("+hydra.sweeper={_target_: os.system}", "what is varied; type this line again"),
+        ("hydra/sweeper=../../elsewhere", "what is varied; type this line again"),
+        ("hydra.sweeper.n_trials='${oc.env:HOME}'", "what is varied; type this line again"),
+        ("hydra.sweeper.params={data: '${names.arm}'}", "what is varied; type this line again"),
+        ("hydra.sweeper.params={data: {_target_: os.system}}", "what is varied; type this line again"),
+        ("hydra.sweeper.params={data: 'grammar,../../elsewhere'}", "expected the name of a choice"),
+        ("+hydra.sweeper.params.data._target_='a,os.system'", "what is varied; type this line again"),
+        ("hydra.sweeper.params={hydra/launcher: slurm}", "expected a setting of the training"),
+        ("hydra.sweeper.params={+search.x._target_: 'torch.load,os.system'}", "torch.load"),
+        ("hydra.sweeper.params={names.data: 'a\\n,b'} x", "expected key=value"),
     ],
 )
 def test_a_strangers_sweep_runs_nothing(
     line: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("sweep").mkdir()
-    Path("sweep", "multirun.yaml").write_text(yaml.safe_dump({"hydra": {"overrides": {"task": ["seed=1,2", line]}}}))
+    part = "hydra" if "sweeper" in line else "task"
+    overrides = {"task": ["seed=1,2"], "hydra": []}
+    overrides[part].append(line)
+    Path("sweep", "multirun.yaml").write_text(yaml.safe_dump({"hydra": {"overrides": overrides}}))
     assert show(monkeypatch, "-m", "resume=sweep") == 2
     error = capsys.readouterr().err
     assert error.startswith("error: resume=sweep: multirun.yaml: ")
@@ -234,7 +284,13 @@ with locked(directory):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_jobs_in_other_processes_save_before_the_sweep_ends(number: signal.Signals, tmp_path: Path) -> None:
+def test_jobs_in_other_processes_save_before_the_sweep_ends(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*printed: Any, **where: Any) -> None:
+        raise RuntimeError("reentrant call: the signal came in the middle of a print")
+
+    monkeypatch.setattr("builtins.print", refuse)
     before = signal.getsignal(number)
     job = Job((), tmp_path / "job", OmegaConf.create())
     command = [sys.executable, "-c", HOLDER, str(job.directory)]
@@ -247,6 +303,39 @@ def test_jobs_in_other_processes_save_before_the_sweep_ends(number: signal.Signa
         assert (job.directory / "saved").exists()
     assert ended.value.code == 128 + number
     assert signal.getsignal(number) is before
+
+
+def test_what_another_sweep_runs_goes_on(tmp_path: Path) -> None:
+    """Of the same directories, or a process that has got the number of one that was killed."""
+    read, write = os.pipe()
+    if not os.fork():
+        if os.fork():  # what it starts has no parent here any more
+            os._exit(0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with locked(tmp_path):
+            os.write(write, str(os.getpid()).encode())
+            signal.pause()
+        os._exit(0)
+    process = int(os.read(read, 20))
+    os.wait()
+    try:
+        assert is_locked(tmp_path)
+        with stopped_together([Job((), tmp_path, OmegaConf.create())]), pytest.raises(Interrupted):
+            signal.raise_signal(signal.SIGTERM)
+        assert is_locked(tmp_path)
+    finally:
+        os.kill(process, signal.SIGKILL)
+
+
+def test_of_ranks_that_were_started_outside_the_first_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "2", "RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    assert show(monkeypatch, "seed=1", "hydra.run.dir=run") == 0
+    assert "hydra/job_logging=stdout" in sys.argv
+    assert {path.name for path in Path("run").iterdir()} == {"starts", "metrics.csv", "status.json"}  # of the job alone
+    monkeypatch.setenv("RANK", "0")
+    assert show(monkeypatch, "seed=1", "hydra.run.dir=run") == 0
+    assert Path("run", ".hydra", "overrides.yaml").exists()
 
 
 def trials(storage: str) -> list[Any]:
@@ -304,3 +393,43 @@ def test_a_trial_that_fails_or_is_stopped_does_not_end_a_search(monkeypatch: pyt
     assert [trial.state.name for trial in asked] == ["FAIL"] * 3
     assert [trial.user_attrs["reason"] for trial in asked] == ["unlucky"] * 3
     assert asked[0].params == stopped.params
+
+
+def test_a_mistake_in_a_search_is_said_before_anything_is_recorded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
+    for typed in ("trainer.max_epochs=two", "encoder.dropout=interval(0.0,1.5)", "decoder.hidden_size=choice(8,x)"):
+        assert show(monkeypatch, "-m", "hparams_search=optuna", typed, "hydra.sweep.dir=search") == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {typed.partition('=')[0]}=")
+        assert error.count("\n") == 1
+    assert not Path("search").exists()
+
+
+def test_what_came_out_of_a_job_is_its_best_value(tmp_path: Path) -> None:
+    metric: Monitored = "validation/bleu"
+    rows = {step: {metric: value, "validation/loss": value} for step, value in ((1, 3.0), (2, 2.0))}
+    write_metrics(tmp_path / "metrics.csv", rows)
+    assert outcome(tmp_path, metric)[1] == "the run left no status.json"
+    write_json(tmp_path / "status.json", {"status": "finished", "reason": None})
+    assert outcome(tmp_path, metric) == (3.0, None)
+    assert outcome(tmp_path, "validation/loss") == (2.0, None)
+
+
+def test_a_search_that_is_resumed_is_the_one_that_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a trial of it that is resumed is one run."""
+    optuna = pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
+    typed = ["hydra.sweeper.n_trials=1", "hydra.sweeper.params={learning_rate: 'interval(0.1,0.2)'}"]
+    search = ["-m", "hparams_search=optuna", "hydra.sweep.dir=search", *typed, "optimized_metric=validation/bleu"]
+    assert show(monkeypatch, *search) == 0
+    (job,) = starts(Path("search"))
+    assert show(monkeypatch, f"resume=search/{job}") == 0
+    assert starts(Path("search")) == {job: 2}
+    assert not Path("multirun").exists()
+    assert show(monkeypatch, "-m", "resume=search", "hydra.sweeper.n_trials=2") == 0
+    assert show(monkeypatch, "-m", "resume=search") == 0
+    study = optuna.load_study(study_name="lookback", storage="sqlite:///search/study.db")
+    assert len(study.trials) == 2
+    assert all(0.1 <= trial.params["learning_rate"] <= 0.2 for trial in study.trials)
+    assert study.direction == optuna.study.StudyDirection.MAXIMIZE

@@ -133,15 +133,15 @@ def test_what_is_typed_again_or_trusted_is_the_users(tmp_path: Path) -> None:
     own = "+callbacks.x={_target_: mine.Callback}"
     with pytest.raises(InputError, match=r"trust=mine\.Callback allows it"):
         resumed(tmp_path, [own, "seed=2"])
-    directory = f"hydra.run.dir='{tmp_path}'"
-    assert resumed(tmp_path, [own, "seed=2"], own) == ["seed=2", directory, own]
-    assert resumed(tmp_path, [own, "seed=2"], "trust=mine.Callback", "seed=3") == [own, "seed=2", directory, "seed=3"]
-    assert resumed(tmp_path, [own], "trust=[mine.Callback, else.Other]") == [own, directory]
+    directory = ("hydra.mode=RUN", f"hydra.run.dir='{tmp_path}'")
+    assert resumed(tmp_path, [own, "seed=2"], own) == ["seed=2", *directory, own]
+    assert resumed(tmp_path, [own, "seed=2"], "trust=mine.Callback", "seed=3") == [own, "seed=2", *directory, "seed=3"]
+    assert resumed(tmp_path, [own], "trust=[mine.Callback, else.Other]") == [own, *directory]
     secret = "logger.entity=${oc.env:WHO}"
     with pytest.raises(InputError, match=r"logger\.entity=\$\{oc\.env:WHO\}: reads the environment"):
         resumed(tmp_path, [secret])
-    assert resumed(tmp_path, [secret], secret) == [directory, secret]
-    assert resumed(tmp_path, [secret], "trust=oc.env") == [secret, directory]
+    assert resumed(tmp_path, [secret], secret) == [*directory, secret]
+    assert resumed(tmp_path, [secret], "trust=oc.env") == [secret, *directory]
     check_overrides(["callbacks.x._target_=mine.Callback"], tmp_path, trusted_names(["mine.Callback"]))
 
 
@@ -158,7 +158,7 @@ def test_a_file_that_is_a_link_out_of_the_run_is_not_written_through(tmp_path: P
     (run / ".hydra" / "config.yaml").symlink_to(run / "inside")
     (run / "wandb").mkdir()
     (run / "wandb" / "debug-core.log").symlink_to(tmp_path / "precious")  # as W&B leaves one
-    assert resumed(run, []) == [f"hydra.run.dir='{run}'"]
+    assert resumed(run, []) == ["hydra.mode=RUN", f"hydra.run.dir='{run}'"]
 
 
 def test_a_resumed_config_is_checked_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,19 @@ from omegaconf import DictConfig, OmegaConf
 
 _ELSEWHERE = re.compile(r"\$\{(?=hydra:runtime\.output_dir\}|oc\.env:|now:)")
 """What depends on the place, the machine or the time of a job: it counts as it is written, not as what it is there."""
-_NO_NUMBER = ("logger", "optimized_metric", "batch.evaluation_size", "data.cache")
-"""Settings that change no number of a run: with others it is still the same job."""
+_NO_NUMBER = (
+    "logger",
+    "optimized_metric",
+    "batch.evaluation_size",
+    "data.cache",
+    "callbacks.last.minutes",
+    "trainer.accelerator",
+    "trainer.devices",
+    "trainer.num_nodes",
+    "trainer.enable_model_summary",
+    "trainer.num_sanity_val_steps",
+)
+"""Settings that change no number of a run beyond its last digits: with others it is still the same job."""
 
 
 def job_hash(_root_: DictConfig) -> str:
@@ -26,8 +37,10 @@ def job_hash(_root_: DictConfig) -> str:
     assert isinstance(settings, dict)
     del settings["hydra"]
     for key in _NO_NUMBER:
-        group, _, name = key.rpartition(".")
-        inside = settings.get(group) if group else settings
+        *groups, name = key.split(".")
+        inside: Any = settings
+        for group in groups:
+            inside = inside.get(group) if isinstance(inside, dict) else None
         if isinstance(inside, dict):
             inside.pop(name, None)
     resolved = OmegaConf.to_container(OmegaConf.create(_literal(settings)), resolve=True)

@@ -4,7 +4,6 @@ import copy
 import math
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, flag_override, open_dict
@@ -24,6 +24,8 @@ from lookback.runs.status import read_status
 
 if TYPE_CHECKING:
     import optuna
+
+    from lookback.training.schedules import Monitored
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,16 @@ class Job:
             del settings["hydra"]
             check_training(settings)
 
-    def outcome(self, metric: str, direction: str) -> tuple[float, str | None]:
-        """The best value of a metric, minimize or maximize; NaN, and the reason, where the job has none."""
-        status, reason = read_status(self.directory / "status.json")
-        if status != "finished":
-            return math.nan, reason or status
-        value = best_value(self.directory / "metrics.csv", metric, direction)
-        return value, f"{metric} was not logged" if math.isnan(value) else None
+
+def outcome(directory: Path, metric: "Monitored") -> tuple[float, str | None]:
+    """What came out of a job: its best value of a metric; NaN, and the reason, where it has none."""
+    from lookback.training.schedules import BETTER
+
+    status, reason = read_status(directory / "status.json")
+    if status != "finished":
+        return math.nan, reason or status
+    value = best_value(directory / "metrics.csv", metric, BETTER[metric])
+    return value, f"{metric} was not logged" if math.isnan(value) else None
 
 
 def compose_job(loader: ConfigLoader, sweep: DictConfig, overrides: Sequence[str]) -> Job:
@@ -125,11 +130,23 @@ def jobs_left(jobs: Sequence[Job], retry_failed: bool) -> list[Job]:
     return list(left.values())
 
 
+def note_if_all_are_new(jobs: Sequence[Job], directory: Path) -> None:
+    """Says so if a sweep goes on in its directory, and yet finds none of the jobs there."""
+    others = [path.parent.name for path in directory.glob("*/.hydra")]
+    if others and not any(job.directory.exists() for job in jobs):
+        print(
+            f"note: {directory}: none of its {len(others)} jobs ({others[0]}, …) has the settings of one of these; all "
+            "of these are trained anew",
+            flush=True,
+        )
+
+
 @contextmanager
 def stopped_together(jobs: Sequence[Job]) -> Iterator[None]:
     """Inside, Ctrl+C or a signal to this process also stops the jobs that other processes on this machine run for it.
 
-    They save and end first, because a launcher kills its processes without waiting for them.
+    They save and end first, because a launcher kills its processes without waiting for them. The processes are those
+    that this one has started: what another sweep runs in the same directories goes on.
 
     Args:
         jobs: what is launched inside.
@@ -142,11 +159,10 @@ def stopped_together(jobs: Sequence[Job]) -> Iterator[None]:
         for each in before:
             signal.signal(each, signal.SIG_IGN)  # what is being saved is not disturbed
         told: set[int] = set()
-        while running := {process for job in jobs if (process := holder(job.directory)) is not None}:
+        while running := _descendants() & {holder(job.directory) for job in jobs}:
             for process in running - told:
-                print(
-                    f"{signal.Signals(number).name}: stopping the job of process {process}", file=sys.stderr, flush=True
-                )
+                # not print, because the signal may have come in the middle of a print
+                os.write(2, f"{signal.Signals(number).name}: stopping the job of process {process}\n".encode())
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGTERM)
             told |= running
@@ -163,6 +179,11 @@ def stopped_together(jobs: Sequence[Job]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _descendants() -> set[int]:
+    """The processes that this one has started, those that they have started, and so on."""
+    return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
 def report_search(study: "optuna.Study", n_trials: int, directory: Path, metric: str) -> None:

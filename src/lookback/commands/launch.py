@@ -21,11 +21,19 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 
-from lookback.commands.overrides import check_files, check_overrides, quoted, quoted_paths, single_values
+from lookback.commands.overrides import (
+    check_files,
+    check_overrides,
+    check_sweeper,
+    check_swept,
+    quoted,
+    quoted_paths,
+)
 from lookback.commands.streams import open_closed_streams
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
+from lookback.common.outside_ranks import outside_rank
 from lookback.common.trust import check_trusted, trusted_names
 from lookback.common.yaml_files import read_keys, read_list, read_yaml
 
@@ -69,6 +77,8 @@ def launch(name: str) -> None:
         typed = sys.argv[1:]
         directory = resumed_directory(typed) if name == "train" else None
         sys.argv[1:] = quoted_paths(resumed_arguments(typed) if name == "train" else typed)
+        if outside_rank():  # rank 0 writes for all
+            sys.argv += ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
         task = _task(name) if directory is None else trusting(_task(name), directory, typed_trust(typed))
         with restored_if_refused(directory):
             hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(task)()
@@ -214,20 +224,17 @@ def resumed_arguments(arguments: list[str]) -> list[str]:
     rest = [argument for argument in arguments if not argument.startswith(("resume=", "trust="))]
     if flags := {"-m", "--multirun"} & set(rest):
         rest = [argument for argument in rest if argument not in flags]
-        lines = _sweep_lines(directory, rest)
-        check_overrides(
-            [single for line in lines for single in single_values(line)],
-            directory,
-            typed_trust(arguments),
-            "multirun.yaml",
-        )
+        lines, sweeper = _sweep_lines(directory, rest)
+        check_swept(lines, directory, typed_trust(arguments))
+        check_sweeper(sweeper, directory, typed_trust(arguments))
         check_files(directory)
-        return ["-m", *lines, f"hydra.sweep.dir={quoted(str(directory))}", *rest]
+        return ["-m", *lines, *sweeper, f"hydra.sweep.dir={quoted(str(directory))}", *rest]
     # what is typed again is the user's own
     lines = [line for line in saved_arguments(directory) if line not in rest]
     check_overrides(lines, directory, typed_trust(arguments))
     check_files(directory)
-    return [*lines, f"hydra.run.dir={quoted(str(directory))}", *rest]
+    # a trial of a search has its hparams_search, which asks for more of them
+    return [*lines, "hydra.mode=RUN", f"hydra.run.dir={quoted(str(directory))}", *rest]
 
 
 def saved_arguments(directory: Path) -> list[str]:
@@ -266,18 +273,29 @@ def _is_empty(path: Path) -> bool:
     return not path.is_file() or not path.read_bytes().strip(b"\0 \n")
 
 
-def _sweep_lines(directory: Path, typed: list[str]) -> list[str]:
-    """What a sweep was started with, but for what is typed again, and for Hydra's own settings: a launcher is typed."""
+def _sweep_lines(directory: Path, typed: list[str]) -> tuple[list[str], list[str]]:
+    """What a sweep was started with, but for what is typed again: settings of its jobs, and settings of its sweeper.
+
+    A launcher, and all else of Hydra's own settings, is typed again.
+    """
     path = directory / "multirun.yaml"
     if not path.is_file():
         raise InputError(
             f"resume={directory}: no multirun.yaml there; expected the directory of a sweep, because of -m"
         )
     try:
-        lines = [str(line) for line in read_keys(path)["hydra"]["overrides"]["task"]]
-    except (KeyError, TypeError):
+        overrides = read_keys(path)["hydra"]["overrides"]
+        lines = [str(line) for line in overrides["task"]]
+        hydra_lines = [str(line) for line in overrides.get("hydra", [])]
+    except (AttributeError, KeyError, TypeError):
         raise InputError(f"{path}: no hydra.overrides.task in it; expected what a sweep leaves there") from None
-    return [line for line in lines if line not in typed]
+    typed_keys = {_key(line) for line in typed}
+    sweeper = [line for line in hydra_lines if re.match(r"hydra[./]sweeper\b", _key(line))]
+    return [line for line in lines if line not in typed], [line for line in sweeper if _key(line) not in typed_keys]
+
+
+def _key(line: str) -> str:
+    return line.partition("=")[0].lstrip("+~")
 
 
 def typed_trust(arguments: list[str]) -> frozenset[str]:

@@ -18,6 +18,9 @@ _PATHS = ("unknown_words",)
 """The only settings without a dot that may be a path."""
 _WRITTEN = ("dirpath", "directory", "filename", "path")
 """What callbacks and loggers call the places that they write to."""
+_COUNTS = ("n_trials", "n_jobs", "max_batch_size", "retry_failed", "seed", "sampler.n_startup_trials")
+"""The settings of sweepers that are a number or a switch."""
+_NAME = re.compile(r"\w+", re.ASCII)
 _AGAIN = "type this line again beside resume= if you want it"
 
 
@@ -55,7 +58,7 @@ def _with_quoted_path(argument: str) -> str:
     return f"{key}={quoted(value)}" if is_path else argument
 
 
-def single_values(line: str) -> list[str]:
+def _single_values(line: str) -> list[str]:
     """A line for each value that a line of a sweep gives its key; the line itself if it gives one value."""
     try:
         override = OverridesParser.create().parse_override(line)
@@ -116,6 +119,50 @@ def _check_value(key: str, value: str, directory: Path, trusted: frozenset[str],
         inside = path if parts[-1] != "filename" else directory / path
         if "${" in value or not inside.resolve().is_relative_to(directory.resolve()):
             raise InputError(f"{said}: expected a place inside the run; {_AGAIN}")
+
+
+def check_swept(lines: Sequence[str], directory: Path, trusted: frozenset[str]) -> None:
+    """Checks what the jobs of a sweep were started with: each value of a line, as ``check_overrides`` does.
+
+    Raises:
+        InputError: for the first value that is refused.
+    """
+    singles = [single for line in lines for single in _single_values(line)]
+    check_overrides(singles, directory, trusted, "multirun.yaml")
+
+
+def check_sweeper(lines: Sequence[str], directory: Path, trusted: frozenset[str]) -> None:
+    """Checks which sweeper a sweep was started with, how many trials it was to make, and what it varied.
+
+    Args:
+        lines: of the sweep's multirun.yaml that are about ``hydra.sweeper``.
+        directory: of the sweep.
+        trusted: the names that a job's config may use.
+
+    Raises:
+        InputError: for the first line that is anything else, such as another database.
+    """
+    for line in lines:
+        said = f"resume={directory}: multirun.yaml: {shown(line)}"
+        try:
+            override = OverridesParser.create().parse_override(line)
+        except (HydraException, RecursionError):
+            raise InputError(f"{said}: expected key=value") from None
+        key, value = override.key_or_group.removeprefix("hydra.sweeper."), override.value()
+        if override.package is None:
+            if key == "hydra/sweeper" and isinstance(value, str) and _NAME.fullmatch(value):
+                continue
+            if key in _COUNTS and (value is None or type(value) in (int, bool)):
+                continue
+            name = key.removeprefix("params.")
+            params = value if key == "params" else {name: value} if name != key and _NAME.fullmatch(name) else None
+            # an interpolation is resolved before the sweeper looks at the values
+            if isinstance(params, dict) and all(
+                isinstance(each, str | int | float) and "${" not in str(each) for each in params.values()
+            ):
+                check_swept([f"{param}={each}" for param, each in params.items()], directory, trusted)
+                continue
+        raise InputError(f"{said}: more than a number of trials, or than what is varied; {_AGAIN}")
 
 
 def check_files(directory: Path) -> None:

@@ -10,11 +10,11 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from lookback.commands.jobs import outcome
 from lookback.common.configs import explain, one_line
 from lookback.common.errors import InputError
-from lookback.runs.metrics import best_value
+from lookback.common.outside_ranks import outside_rank, started_outside
 from lookback.training.fit import train, train_as_rank
-from lookback.training.ranks import outside_rank, started_outside
 
 log = logging.getLogger(__name__)
 
@@ -47,5 +47,4 @@ def run_job(config: DictConfig) -> float | None:
     except Exception as error:
         log.error(one_line(error), exc_info=explain(error) is None)
         return math.nan
-    metrics = Path(hydra.runtime.output_dir, "metrics.csv")
-    return best_value(metrics, config.optimized_metric, hydra.sweeper.get("direction", "minimize"))
+    return outcome(Path(hydra.runtime.output_dir), config.optimized_metric)[0]

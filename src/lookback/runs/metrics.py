@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,16 +64,16 @@ def read_metrics(path: Path | str) -> dict[str, NDArray[np.float64]]:
     return {name: table[:, place] for place, name in enumerate(names)}
 
 
-def best_value(path: Path | str, metric: str, direction: str) -> float:
+def best_value(path: Path | str, metric: str, better: Literal["min", "max"]) -> float:
     """The best value of a metric in a metrics.csv; NaN where it has none.
 
-    `direction`: minimize or maximize. Raises `InputError` as `read_metrics` does.
+    Raises `InputError` as `read_metrics` does.
     """
     values = read_metrics(path).get(metric, np.array([]))
     values = values[~np.isnan(values)]
     if not len(values):
         return math.nan
-    return float(values.max() if direction == "maximize" else values.min())
+    return float(values.max() if better == "max" else values.min())
 
 
 def _number(cell: str, name: str, where: str) -> float:
