@@ -2,6 +2,7 @@
 
 import re
 import sys
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ BEAM = {"_target_": "lookback.search.BeamSearch", "beam_size": 5}
 def test_every_name_of_our_configs_is_listed() -> None:
     named = set()
     for path in CONF.rglob("*.yaml"):
-        if path.parent.name != "hydra":  # Hydra's own settings are no part of a run's config
+        if "hydra" not in path.relative_to(CONF).parts:  # Hydra's own settings are no part of a run's config
             named |= set(re.findall(r"_target_: *(\S+)", path.read_text()))
     assert len(named) > 25
     assert named <= TRUSTED
@@ -30,17 +31,26 @@ def test_the_listed_optimizers_are_torchs() -> None:
     """All public ones but the abstract class; ``Muon`` came with torch 2.9."""
     import torch
 
-    for module in (torch.optim, torch.optim.lr_scheduler):
-        name = module.__name__
-        bases = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler)
-        public = {
-            f"{name}.{each}"
-            for each, value in vars(module).items()
-            if isinstance(value, type) and issubclass(value, bases) and value not in bases and each[0] != "_"
-        }
-        listed = {each for each in TRUSTED if each.rpartition(".")[0] == name}
-        assert public
-        assert listed - {"torch.optim.Muon"} == public - {"torch.optim.Muon"}
+    base = torch.optim.Optimizer
+    public = {
+        f"torch.optim.{each}"
+        for each, value in vars(torch.optim).items()
+        if isinstance(value, type) and issubclass(value, base) and value is not base and each[0] != "_"
+    }
+    listed = {each for each in TRUSTED if each.rpartition(".")[0] == "torch.optim"}
+    assert public
+    assert listed - {"torch.optim.Muon"} == public - {"torch.optim.Muon"}
+
+
+def test_each_listed_schedule_is_one_that_a_training_can_have() -> None:
+    """It is called with the optimizer and the number of updates, which no class of torch's takes."""
+    import torch
+
+    schedules = [name for name in TRUSTED if ".lr_scheduler." in name or ".schedules." in name]
+    assert len(schedules) == 5
+    for name in schedules:
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+        assert set(resolve_name(name)(optimizer, 100)) >= {"scheduler", "interval"}
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 import os
 import signal
 import socket
+import threading
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from lookback.common.errors import InputError
 from lookback.runs.lock import locked
@@ -48,3 +50,12 @@ def test_the_place_of_a_killed_process_is_taken_and_that_is_said(
         assert f"note: process {child} on {socket.gethostname()} was killed" in capsys.readouterr().out
     with locked(tmp_path):  # the one before has ended in order
         assert capsys.readouterr().out == ""
+
+
+def test_a_glance_at_the_lock_does_not_refuse_a_training(tmp_path: Path) -> None:
+    """``is_locked`` of another process holds it for a moment."""
+    glance = FileLock(tmp_path / ".lock", thread_local=False)
+    glance.acquire()
+    threading.Timer(0.2, glance.release).start()
+    with locked(tmp_path):
+        assert (tmp_path / ".lock.json").exists()

@@ -55,14 +55,6 @@ TRUSTED = frozenset(
                 *("RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam"),
             )
         ),
-        *(
-            f"torch.optim.lr_scheduler.{name}"
-            for name in (
-                *("ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR"),
-                *("ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR"),
-                *("PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"),
-            )
-        ),
     }
 )
 """Exact names: Hydra follows the attributes of a module, so ``lookback.data.X.os.system`` would reach anything."""

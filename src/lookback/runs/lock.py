@@ -10,13 +10,16 @@ from pathlib import Path
 from lookback.common.errors import InputError
 from lookback.common.files import write_json
 
+_PROBE = 1.0
+"""Seconds. ``is_locked`` holds a lock for a moment; a training holds it for longer."""
+
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Holds a directory for this process. The operating system frees the lock of a process that dies.
 
-    ``.lock`` is locked, and ``.lock.json`` beside it says who holds it: a host, a process, and since when. A killed
-    process leaves that file; the next holder then says whose place it takes.
+    ``.lock`` is locked, and ``.lock.json`` beside it says who holds it: a host and a process. A killed process leaves
+    that file; the next holder then says whose place it takes.
 
     Raises:
         InputError: if another process holds it; the message says who, and how to take it over.
@@ -27,7 +30,7 @@ def locked(directory: Path) -> Iterator[None]:
     holder = directory / ".lock.json"
     lock = FileLock(directory / ".lock")
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=_PROBE, poll_interval=0.02)
     except Timeout:
         raise InputError(
             f"{directory}: {_said(holder)} trains there; expected another directory, or the end of that process "
