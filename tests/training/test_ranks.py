@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,7 @@ from lookback.runs.directory import RunDirectory
 from lookback.runs.status import read_status
 from lookback.training.build import build_data, build_module, plain_config
 from lookback.training.module import TranslationModule
-from lookback.training.ranks import SameOnAllRanks, _Rank, check_ranks, environments, strategy
+from lookback.training.ranks import SameOnAllRanks, _end_if_stuck, _Rank, check_ranks, environments, strategy
 from support.running import compose, numbers, run
 from support.trainings import metrics
 
@@ -175,24 +175,28 @@ def test_no_rank_outlives_rank_zero(lonely_rank: _Rank) -> None:
     lonely_rank.end()
 
 
-STUCK = """
-import sys, threading, time
-from lookback.training import ranks
+def test_rank_zero_does_not_wait_for_ever_for_a_dead_rank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing else of it runs any more, so its end is recorded there."""
 
-class Failed:
-    def failure(self, wait):
-        return "rank 1 was ended by SIGKILL"
+    class Ended(Exception):
+        pass
 
-ranks._GRACE = 0.1
-threading.Thread(target=ranks._end_if_stuck, args=([Failed()], threading.Event())).start()
-time.sleep(600)
-"""
+    def end(code: int) -> None:
+        raise Ended(code)
 
-
-@pytest.mark.slow
-def test_rank_zero_does_not_wait_for_ever_for_a_dead_rank() -> None:
-    done = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stderr) == (1, "error: rank 1 was ended by SIGKILL\n")
+    monkeypatch.setattr("lookback.training.ranks._GRACE", 0.1)
+    monkeypatch.setattr("os._exit", end)
+    status, said = tmp_path / "status.json", "rank 1 was ended by SIGKILL"
+    failed: Any = SimpleNamespace(failure=lambda wait: said)
+    started = {"status": "running", "reason": None, "started": "2026-01-01T00:00:00+00:00", "ended": None}
+    status.write_text(json.dumps(started))
+    with pytest.raises(Ended, match="1"):
+        _end_if_stuck([failed], threading.Event(), status)
+    assert capsys.readouterr().err == f"error: {said}\n"
+    assert read_status(status) == ("failed", said)
+    assert json.loads(status.read_text())["started"] == started["started"]
 
 
 def everyone(module: TranslationModule, data: TranslationData, ranks: int) -> list[torch.Tensor]:
@@ -276,12 +280,29 @@ def test_more_gpus_than_there_are_are_refused(tmp_path: Path, monkeypatch: pytes
 def test_torchrun_and_srun_may_start_the_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = compose(tmp_path, *DDP, "trainer.num_nodes=2")
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
     check_ranks(config)
-    assert (strategy(config), environments(config)) == ("ddp", [])
+    assert (strategy(config), environments()) == ("ddp", [])
     monkeypatch.delenv("TORCHELASTIC_RUN_ID")
-    monkeypatch.setenv("SLURM_PROCID", "0")
-    monkeypatch.setenv("SLURM_NTASKS", "4")
+    for name, value in {"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4"}.items():
+        monkeypatch.setenv(name, value)
     check_ranks(config)
-    monkeypatch.setenv("SLURM_NTASKS", "1")  # a job of one task starts its ranks itself
+    assert environments() == []
+    monkeypatch.delenv("SLURM_STEP_NUM_TASKS")  # a script of sbatch is one process, whatever its job has asked for
     with pytest.raises(InputError, match="num_nodes"):
         check_ranks(config)
+    assert environments()
+
+
+@pytest.mark.parametrize("settings", [[], DDP, ["trainer=ddp", "trainer.devices=2", "trainer.num_nodes=2"]])
+def test_another_number_of_ranks_than_was_started_is_refused(
+    settings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without trainer=ddp, each would be a training of its own, all in one directory."""
+    config = compose(tmp_path, *settings)
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(InputError, match=r"^trainer\.devices=\d, trainer\.num_nodes=\d: expected .* 3, the ranks that"):
+        check_ranks(config)
+    monkeypatch.setenv("WORLD_SIZE", str(config.trainer.devices * config.trainer.get("num_nodes", 1)))
+    check_ranks(config)

@@ -15,7 +15,9 @@ from lookback.common.errors import InputError
 from lookback.common.signals import Interrupted
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
-from support.running import numbers, run
+from lookback.training import fit
+from lookback.training.resume import Resumed
+from support.running import compose, numbers, run
 from support.trainings import make_stream, timeless
 
 
@@ -245,3 +247,11 @@ def test_a_disk_that_fills_up_leaves_the_last_good_checkpoint_and_one_line(
     assert read_checkpoint(last)["global_step"] == 3
     assert not [*tmp_path.rglob("*.tmp")]
     assert run(tmp_path, *options)["cost"]["updates"] == 9
+
+
+def test_a_resumed_run_keeps_the_name_of_its_arm(tmp_path: Path, grammar_cache: str) -> None:
+    """Also where it was moved away from the sweep that the name comes from."""
+    for name, expected in (("dot, dropout=0.1", "dot, dropout=0.1"), ("${oc.env:HOME}",) * 2, (None, "bahdanau")):
+        config = compose(tmp_path, grammar_cache)
+        fit._settle(config, RunDirectory(tmp_path), Resumed(tmp_path, 1, 0, {"names": {"arm": name}}))
+        assert config.names.arm == expected

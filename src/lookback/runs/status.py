@@ -43,6 +43,12 @@ def recording(path: Path, in_words: Callable[[BaseException], str], last: Path) 
         write_json(path, {"status": "finished", "reason": None, "started": started, "ended": _now()})
 
 
+def record_failure(path: Path, reason: str) -> None:
+    """Marks a run as failed where its process can only be ended: nothing of ``recording`` runs any more."""
+    started = parse_json(path.read_text(encoding="utf-8"))["started"]
+    write_json(path, {"status": "failed", "reason": reason, "started": started, "ended": _now()})
+
+
 def _how_it_ended(error: BaseException, in_words: Callable[[BaseException], str]) -> tuple[str, str]:
     """Status and reason of a run that ended with an error."""
     if isinstance(error, Interrupted):

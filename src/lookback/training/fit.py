@@ -1,5 +1,6 @@
 """One run from beginning to end: read the data, train, test, and write the run directory."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from lookback.common.configs import build, one_line
 from lookback.common.errors import InputError
 from lookback.common.files import remove_temporaries
 from lookback.common.signals import deferred, handled
+from lookback.common.trust import TRUSTED, plain_text
 from lookback.data import TranslationData
 from lookback.evaluation import convergence
 from lookback.runs import Results, Run
@@ -69,7 +71,7 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
     data = None
     resumed = resumed_from(run)
     if resumed is not None:  # before anything in the directory changes: a refusal leaves the run as it is
-        _settle(config, run)
+        _settle(config, run, resumed)
         check_same_settings(resumed.config, plain_config(config), run)
         data = _prepare_data(config)
         if not data.streams:  # which end by max_steps, however many epochs these take
@@ -79,7 +81,7 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
     try:
         with recording(run.status, one_line, run.last):
             if data is None:
-                _settle(config, run)
+                _settle(config, run, None)
                 data = _prepare_data(config)
                 data.save_tokenizers(run.tokenizers)
             record, trackers = _train_and_test(config, run, data, resumed)
@@ -105,8 +107,8 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
         Interrupted: after a signal to any rank.
     """
     run = RunDirectory(directory)
-    _settle(config, run)
     resumed = resumed_from(run)
+    _settle(config, run, resumed)
     data = _prepare_data(config)
     lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
@@ -114,8 +116,10 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
     _fit(config, run, data, module, Cost(), [], resumed)
 
 
-def _settle(config: DictConfig, run: RunDirectory) -> None:
-    """Checks the settings, and gives the arm its name."""
+def _settle(config: DictConfig, run: RunDirectory, resumed: Resumed | None) -> None:
+    """Checks the settings, and gives the arm its name: a resumed run keeps the one that it has."""
+    if config.names.arm is None and resumed is not None:
+        config.names.arm = plain_text(resumed.arm, TRUSTED)
     check_training(config)
     check_ranks(config)
     if config.names.arm is None:
@@ -194,9 +198,9 @@ def _fit(
         config.trainer,
         **(stream_settings(config) if data.streams else validation_settings(config, data)),
         strategy=strategy(config),
-        default_root_dir=str(run.path),
+        default_root_dir=os.devnull,  # no folder: in a Slurm job Lightning would start from a hpc_ckpt_1.ckpt in it
         logger=loggers or False,
-        plugins=[AtomicCheckpointIO(), *environments(config)],
+        plugins=[AtomicCheckpointIO(), *environments()],
         enable_progress_bar=in_terminal(),
         callbacks=[
             SameOnAllRanks(module.config, data),

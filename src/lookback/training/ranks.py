@@ -26,7 +26,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.configs import explain, one_line
 from lookback.common.errors import InputError
+from lookback.common.outside_ranks import outside_count, started_outside
 from lookback.data import TranslationData
+from lookback.runs.directory import RunDirectory
+from lookback.runs.status import record_failure
 from lookback.training.build import plain_config
 
 _READY = b"ready\n"
@@ -37,10 +40,17 @@ _GRACE = 30.0
 def check_ranks(config: DictConfig) -> None:
     """Checks that there are as many devices as ``trainer.devices`` and ``trainer.num_nodes`` say, as far as is known.
 
+    torchrun or srun must have started as many ranks.
+
     Raises:
         InputError: if there are not.
     """
     devices, nodes = config.trainer.devices, config.trainer.get("num_nodes", 1)
+    if started_outside() and outside_count() != devices * nodes:
+        raise InputError(
+            f"trainer.devices={devices}, trainer.num_nodes={nodes}: expected trainer=ddp and, multiplied, "
+            f"{outside_count()}, the ranks that torchrun or srun has started"
+        )
     if nodes > 1 and not started_outside():
         raise InputError(f"trainer.num_nodes={nodes}: expected 1, or a start of every rank by torchrun or srun")
     if devices > 1 and config.trainer.accelerator in ("auto", "gpu", "cuda"):
@@ -54,26 +64,15 @@ def check_ranks(config: DictConfig) -> None:
             )
 
 
-def started_outside() -> bool:
-    """Whether torchrun or srun has started all ranks, each with the whole command line."""
-    slurm_tasks = os.environ.get("SLURM_NTASKS", "1")
-    return "TORCHELASTIC_RUN_ID" in os.environ or ("SLURM_PROCID" in os.environ and int(slurm_tasks) > 1)
-
-
-def outside_rank() -> int:
-    """The rank that torchrun or srun has given to this process; 0 if neither has started it."""
-    return int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0"))) if started_outside() else 0
-
-
 def strategy(config: DictConfig) -> str:
     """The strategy of Lightning's ``Trainer``."""
     return "auto" if config.trainer.devices * config.trainer.get("num_nodes", 1) == 1 else "ddp"
 
 
-def environments(config: DictConfig) -> list[ClusterEnvironment]:
+def environments() -> list[ClusterEnvironment]:
     """The plugin that tells Lightning's ``Trainer`` who has started the ranks. It finds torchrun and srun itself."""
-    # without it, Lightning would take a Slurm job of one task, which starts its ranks itself, for one of its tasks
-    return [] if config.trainer.devices == 1 or started_outside() else [LightningEnvironment()]
+    # without it, Lightning would take whatever runs in a Slurm job for one of its tasks
+    return [] if started_outside() else [LightningEnvironment()]
 
 
 @contextmanager
@@ -106,13 +105,14 @@ def other_ranks(config: DictConfig, directory: Path) -> Iterator[None]:
         "NODE_RANK": "0",
     }
     message = json.dumps({"config": plain_config(config), "directory": str(directory)})
+    status = RunDirectory(directory).status
     with _as_rank_zero(shared):
         ranks = [_Rank(rank, shared, message) for rank in range(1, count)]
         finished = threading.Event()
         try:
             for rank in ranks:
                 rank.wait_until_ready()
-            threading.Thread(target=_end_if_stuck, args=(ranks, finished), daemon=True).start()
+            threading.Thread(target=_end_if_stuck, args=(ranks, finished, status), daemon=True).start()
             yield
         except (InputError, KeyboardInterrupt, SystemExit):
             raise
@@ -260,8 +260,8 @@ def _leave() -> None:
         torch.distributed.destroy_process_group()
 
 
-def _end_if_stuck(ranks: list[_Rank], finished: threading.Event) -> None:
-    """Ends this process if a rank has failed and rank 0 still waits for it.
+def _end_if_stuck(ranks: list[_Rank], finished: threading.Event, status: Path) -> None:
+    """Ends this process if a rank has failed and rank 0 still waits for it. ``status`` then says why.
 
     On CPUs rank 0 notices at once. On GPUs, and while the ranks connect, it may wait for minutes inside a library that
     nothing can interrupt.
@@ -269,6 +269,7 @@ def _end_if_stuck(ranks: list[_Rank], finished: threading.Event) -> None:
     while not finished.wait(1.0):
         failures = [failure for rank in ranks if (failure := rank.failure(wait=0.0))]
         if failures and not finished.wait(_GRACE):
+            record_failure(status, failures[0])
             print(f"error: {failures[0]}", file=sys.stderr, flush=True)
             os._exit(1)
 

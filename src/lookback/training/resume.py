@@ -36,6 +36,12 @@ class Resumed(NamedTuple):
     epoch: int
     config: dict[str, Any]
 
+    @property
+    def arm(self) -> Any:
+        """What the run is called in comparisons; None in a checkpoint that does not say it."""
+        names = self.config.get("names")
+        return names.get("arm") if isinstance(names, dict) else None
+
 
 def resumed_from(run: RunDirectory) -> Resumed | None:
     """The last checkpoint, or the best where the last is missing or torn; None where the training starts anew.

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from annotated_types import Interval, Len, Predicate, doc
 from lightning.pytorch import Trainer
+from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from omegaconf import DictConfig
 from pydantic import StringConstraints
@@ -189,7 +190,7 @@ def check_accelerator(key: str, accelerator: str) -> None:
         InputError: if it has none.
     """
     try:
-        Trainer(accelerator=accelerator, devices=1, barebones=True)
+        Trainer(accelerator=accelerator, devices=1, barebones=True, plugins=[LightningEnvironment()])
     except (MisconfigurationException, RuntimeError) as error:
         raise InputError(f"{key}={accelerator}: {' '.join(str(error).split())}") from None
 

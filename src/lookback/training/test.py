@@ -1,10 +1,12 @@
 """Tests a model: translates a test set, scores it, and writes the files that the report reads."""
 
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import lightning
+from lightning.pytorch.plugins.environments import LightningEnvironment
 
 from lookback.common.words import Link, has_spaced_words
 from lookback.data import TranslationData
@@ -59,7 +61,8 @@ def test(
         enable_model_summary=False,
         enable_progress_bar=in_terminal(),
         callbacks=[translation_progress()],
-        default_root_dir=str(directory),
+        default_root_dir=os.devnull,  # no folder: in a Slurm job Lightning would test a hpc_ckpt_1.ckpt in it
+        plugins=[LightningEnvironment()],  # this process alone tests, whoever has started it
     )
     tester.test(module, datamodule=data, verbose=False)
     predictions = [module.predictions[i] for i in sorted(module.predictions)]

@@ -2,11 +2,14 @@
 
 import json
 import os
+import time
 from pathlib import Path
 from signal import SIGHUP
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from lightning.pytorch.strategies import Strategy
 
 from lookback.common.signals import Interrupted
@@ -14,6 +17,8 @@ from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.runs.metrics import read_rows
 from lookback.training import fit
+from lookback.training.callbacks import LastCheckpoint
+from lookback.training.callbacks.stop_on_signal import StopOnSignal
 from support.running import numbers, run
 from support.trainings import timeless
 
@@ -132,7 +137,48 @@ def test_a_slurm_job_is_requeued_after_our_checkpoint_and_not_lightnings(
     for name, value in {"JOB_ID": "17", "NTASKS": "1", "JOB_NAME": "training", "PROCID": "0", "LOCALID": "0"}.items():
         monkeypatch.setenv(f"SLURM_{name}", value)  # where Lightning finds a job of Slurm
     options = (grammar_cache, "trainer.max_epochs=2")
+    left = [tmp_path / "run" / "hpc_ckpt_1.ckpt", tmp_path / "run" / "test" / "hpc_ckpt_1.ckpt"]
+    left[1].parent.mkdir(parents=True)
+    for path in left:
+        path.write_text("what Lightning would start from, or test, in a job of Slurm")
     assert stopped(tmp_path / "run", "on_before_backward", 2, *options, signal="SIGUSR1") == 138
     assert (tmp_path / "asked").read_text() == "requeue 17\n"
-    assert not list(tmp_path.rglob("hpc_ckpt*"))
+    assert sorted(tmp_path.rglob("hpc_ckpt*")) == left
     assert read_checkpoint(RunDirectory(tmp_path / "run").last)["global_step"] == 2
+    assert run(tmp_path / "run", *options)["cost"]["updates"] == 6
+
+
+class Ranks:
+    """Two ranks, of which the other one has what ``others`` says."""
+
+    root_device = torch.device("cpu")
+
+    def __init__(self, *others: int) -> None:
+        self.others = torch.tensor(others, dtype=torch.int)
+        self.asked = 0
+
+    def reduce(self, tensor: torch.Tensor, reduce_op: str) -> torch.Tensor:
+        assert reduce_op == "sum"
+        self.asked += 1
+        return tensor + self.others
+
+
+def test_ranks_agree_once_an_update(tmp_path: Path) -> None:
+    last = LastCheckpoint(str(tmp_path / "last.ckpt"), minutes=60)
+    last._written = time.monotonic()
+    stop = StopOnSignal()
+    module: Any = None
+    for stops, late, due in ((0, 0, False), (0, 1, True), (1, 0, True)):
+        last.due, ranks = False, Ranks(stops, late)
+        trainer: Any = SimpleNamespace(
+            world_size=2, strategy=ranks, callbacks=[stop, last], accumulate_grad_batches=2, is_last_batch=False,
+            global_step=1, estimated_stepping_batches=10, enable_validation=True, check_val_every_n_epoch=1,
+            current_epoch=0, should_stop=False, val_check_batch=2, fit_loop=SimpleNamespace(batch_idx=0),
+        )  # fmt: skip
+        for batch in range(4):
+            trainer.fit_loop.batch_idx = batch
+            for callback in (stop, last):
+                callback.on_train_batch_end(trainer, module, None, module, batch)
+        assert ranks.asked == 2
+        assert last.due is due
+        assert stop._stops is bool(stops)

@@ -33,8 +33,9 @@ class LastCheckpoint(Checkpoint):
     """Keeps one checkpoint from which a resumed training gives the same numbers as a training that never stopped.
 
     It is written after each validation, at the end of an epoch without a validation, before the last update, and when
-    it is ``due``: ``minutes`` have passed since it was last written, or a signal has asked the training to stop
-    (``StopOnSignal``). Loggers save before it is written, so that they hold all that was logged up to it.
+    it is ``due``: ``minutes`` have passed since it was last written, or a signal has asked the training to stop.
+    ``StopOnSignal`` looks for both, so that ranks agree on them at once. Loggers save before it is written, so that
+    they hold all that was logged up to it.
 
     These are the moments from which Lightning 2.6.6 resumes exactly, and when it is due it is written at the next one:
 
@@ -87,9 +88,6 @@ class LastCheckpoint(Checkpoint):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        late = time.monotonic() - self._written >= 60 * self.minutes
-        # all ranks write together, or none: their clocks may differ
-        self.due |= trainer.strategy.reduce_boolean_decision(late, all=False)
         self.due |= trainer.global_step == trainer.estimated_stepping_batches - 1
         if self.due and not (within_update(trainer) or trainer.is_last_batch or validation_follows(trainer)):
             self._collected = trainer._checkpoint_connector.dump_checkpoint()
@@ -125,6 +123,10 @@ class LastCheckpoint(Checkpoint):
         self, trainer: lightning.Trainer, module: lightning.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
         save_loggers(trainer)  # for the best checkpoint, too
+
+    def is_late(self) -> bool:
+        """Whether ``minutes`` have passed on the clock of this rank."""
+        return time.monotonic() - self._written >= 60 * self.minutes
 
     def holds(self, trainer: lightning.Trainer) -> bool:
         """Whether the file holds the training as it is now."""

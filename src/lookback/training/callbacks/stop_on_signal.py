@@ -4,11 +4,12 @@ import signal
 from typing import Any
 
 import lightning
+import torch
 from lightning.pytorch.callbacks import Callback
 
 from lookback.common import signals
 from lookback.data import Batch
-from lookback.training.callbacks.checkpoints import LastCheckpoint
+from lookback.training.callbacks.checkpoints import LastCheckpoint, within_update
 
 
 class StopOnSignal(Callback):
@@ -19,7 +20,8 @@ class StopOnSignal(Callback):
     finished first: one between the batches of an update, and the last one if the update before it has no checkpoint. A
     training without a ``LastCheckpoint`` ends without a checkpoint.
 
-    If one rank of a distributed training gets a signal, all ranks stop after the same update.
+    If one rank of a distributed training gets a signal, all ranks stop after the same update. They agree after each
+    update, on that and on whether ``LastCheckpoint`` is late.
 
     Lightning's own handlers are replaced. They end a training where it cannot be resumed exactly, and in a Slurm job
     they save a checkpoint that loses an update.
@@ -36,8 +38,13 @@ class StopOnSignal(Callback):
     def on_train_batch_end(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        if self._asked(trainer) and (last := last_checkpoint(trainer)) is not None:
-            last.due = True
+        if within_update(trainer):
+            return
+        last = last_checkpoint(trainer)
+        asked, late = agreed(trainer, signals.received() is not None, last is not None and last.is_late())
+        self._stops |= asked
+        if last is not None:
+            last.due |= self._stops or late
 
     def on_train_batch_start(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, batch: Batch, batch_idx: int
@@ -78,13 +85,21 @@ class StopOnSignal(Callback):
 
     def _asked(self, trainer: lightning.Trainer) -> bool:
         """Whether the training is to stop; in a distributed training all ranks agree."""
-        noted = signals.received() is not None
-        self._stops = self._stops or trainer.strategy.reduce_boolean_decision(noted, all=False)
+        (asked,) = agreed(trainer, signals.received() is not None)
+        self._stops |= asked
         return self._stops
 
     def _end(self) -> None:
         # a rank that got no signal itself stops with the others
         raise signals.Interrupted(signals.received() or signal.SIGTERM)
+
+
+def agreed(trainer: lightning.Trainer, *flags: bool) -> list[bool]:
+    """Of each flag, whether any rank has it. All ranks must ask at the same moment."""
+    if trainer.world_size == 1:
+        return list(flags)
+    ranks = trainer.strategy.reduce(torch.tensor(flags, device=trainer.strategy.root_device).int(), reduce_op="sum")
+    return [bool(count) for count in ranks]
 
 
 def last_checkpoint(trainer: lightning.Trainer) -> LastCheckpoint | None:
