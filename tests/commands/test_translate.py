@@ -169,11 +169,6 @@ def test_an_error_comes_after_the_lines_before_it() -> None:
         next(batches)
 
 
-def test_a_batch_of_nothing_is_refused() -> None:
-    with pytest.raises(InputError, match="batch_size=0"):
-        next(as_available([], 0))
-
-
 def test_words_that_the_model_has_never_seen_are_named_once_and_counted(
     finished: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
