@@ -37,7 +37,8 @@ TESTS = Path(__file__).parents[1]
 if str(TESTS) not in sys.path:
     sys.path[:0] = [str(TESTS), str(TESTS.parent / "src")]
 
-from support.running import compose, numbers, run  # noqa: E402 - the path is set above
+from lookback.runs.status import read_status  # noqa: E402 - the path is set above
+from support.running import compose, numbers, run  # noqa: E402
 from support.trainings import make_stream, timeless  # noqa: E402
 
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2")
@@ -125,6 +126,7 @@ class Ended:
         seconds: from the signal to the end; from the start where there was none.
         update: the update at which the signal came; None where that is not known.
         sent: whether the moment of the signal was reached.
+        finished: whether the run was finished when the signal came.
         said: what it printed.
     """
 
@@ -132,6 +134,7 @@ class Ended:
     seconds: float
     update: int | None
     sent: bool
+    finished: bool
     said: str
 
 
@@ -230,7 +233,7 @@ class Harness:
             directory = self.folder / f"whole{len(self._wholes)}"
             counted = directory.with_suffix(".json")
             start = time.monotonic()
-            ended = self._fork(lambda: self._count(setting, directory, counted))
+            ended = self._fork(lambda: self._count(setting, directory, counted), directory)
             if ended.code != 0:
                 raise RuntimeError(f"{setting} does not train: {ended.said}")
             seconds = time.monotonic() - start
@@ -245,7 +248,7 @@ class Harness:
         differs: list[str] = []
         exits, lost, seconds, sent = [], [], [], []
         for stop in stops:
-            ended = self._fork(lambda stop=stop: self._train(setting, directory, stop, sizes), stop)
+            ended = self._fork(lambda stop=stop: self._train(setting, directory, stop, sizes), directory, stop)
             if not ended.sent and ended.code == 0:  # a run that was resumed late reaches some moments no more
                 continue
             sent.append(stop)
@@ -254,7 +257,7 @@ class Harness:
             differs += wrong_ends(stop, ended, directory)
             held = held_update(directory)
             lost.append("" if ended.update is None else str(max(0, ended.update - held)))
-        ended = self._fork(lambda: self._train(setting, directory))
+        ended = self._fork(lambda: self._train(setting, directory), directory)
         if ended.code != 0:
             differs.append(f"resume: exit {ended.code}: {ended.said[-2000:]}")
         else:
@@ -283,7 +286,7 @@ class Harness:
 
             def reached(moment: str, n: int, update: int | None) -> None:
                 if (moment, n) == (stop.moment, stop.n):
-                    self._note(update)
+                    self._note(directory, update)
                     send(stop.signal, moment, sizes or {})
 
             Moments(directory, reached)
@@ -292,10 +295,12 @@ class Harness:
             make_stream(patch)
         run(directory, f"data.cache='{self.cache}'", *setting.overrides())
 
-    def _note(self, update: int | None) -> None:
-        (self.folder / "signal.json").write_text(json.dumps({"time": time.monotonic(), "update": update}))
+    def _note(self, directory: Path, update: int | None = None) -> None:
+        finished = read_status(directory / "status.json")[0] == "finished"
+        note = {"time": time.monotonic(), "update": update, "finished": finished}
+        (self.folder / "signal.json").write_text(json.dumps(note))
 
-    def _fork(self, action: Callable[[], None], stop: Stop | None = None) -> Ended:
+    def _fork(self, action: Callable[[], None], directory: Path, stop: Stop | None = None) -> Ended:
         noted = self.folder / "signal.json"
         noted.unlink(missing_ok=True)
         output = self.folder / "output.txt"
@@ -328,13 +333,16 @@ class Harness:
             while (alive := os.waitid(os.P_PID, child, ended) is None) and time.monotonic() - start < stop.seconds:
                 time.sleep(0.005)
             if alive:
-                noted.write_text(json.dumps({"time": time.monotonic(), "update": None}))
+                self._note(directory)
                 os.kill(child, getattr(signal, stop.signal))
         _, status = os.waitpid(child, 0)
         now, sent = time.monotonic(), noted.exists()
-        note = json.loads(noted.read_text()) if sent else {"time": start, "update": None}
+        note = json.loads(noted.read_text()) if sent else {"time": start, "update": None, "finished": False}
+        code = os.waitstatus_to_exitcode(status)
         said = output.read_text(errors="replace")
-        return Ended(os.waitstatus_to_exitcode(status), now - note["time"], note["update"], sent, said)
+        return Ended(
+            os.waitstatus_to_exitcode(status), now - note["time"], note["update"], sent, note["finished"], said
+        )
 
 
 def send(name: str, moment: str, sizes: dict[str, int]) -> None:
@@ -350,8 +358,11 @@ def send(name: str, moment: str, sizes: dict[str, int]) -> None:
 
 def wrong_ends(stop: Stop, ended: Ended, directory: Path) -> list[str]:
     """What is wrong about the exit code and the status of a run that was sent a signal."""
-    if ended.code == 0 or stop.signal == "SIGKILL":  # 0: the moment was not reached, or the run was at its end
-        return [] if ended.code in (0, -signal.SIGKILL, -signal.SIGXFSZ) else [f"{stop}: {ended.code}: {ended.said}"]
+    if ended.code == 0 and (ended.finished or not ended.sent):
+        return []
+    if stop.signal == "SIGKILL":
+        allowed = [0, -signal.SIGXFSZ] if stop.moment.startswith("half ") else [-signal.SIGKILL]  # 0: it fitted
+        return [] if ended.code in allowed else [f"{stop}: exit {ended.code}: {ended.said[-2000:]}"]
     expected = 128 + getattr(signal, stop.signal)
     if ended.code != expected:
         if not stop.moment and ended.code == -getattr(signal, stop.signal):

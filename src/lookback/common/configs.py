@@ -68,6 +68,14 @@ def leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
+def flattened(key: str, value: Any) -> dict[str, Any]:
+    """The settings inside a value by their full keys, such as ``decoder.hidden_size``. Lists are whole."""
+    if not isinstance(value, Mapping) or (key and not value):
+        return {key: value}
+    inside = (flattened(f"{key}.{name}" if key else str(name), part) for name, part in value.items())
+    return {name: leaf for part in inside for name, leaf in part.items()}
+
+
 def without_environment(config: Any) -> Any:
     """The resolved config in plain containers, with ``${oc.env:NAME}`` in place of each text that comes from there."""
     from omegaconf import OmegaConf

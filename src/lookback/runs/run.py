@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lookback.common.configs import with_present_targets
+from lookback.common.configs import flattened, with_present_targets
 from lookback.common.errors import InputError
 from lookback.common.yaml_files import read_keys
 from lookback.runs.arm import arm_name, chosen_attention
@@ -38,7 +38,7 @@ class Run:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The config's values by their dotted keys, such as `encoder.layers`."""
-        found = _flat(with_present_targets(self.config))
+        found = flattened("", with_present_targets(self.config))
         # as all losses were before there was a choice
         return {**found, "loss.normalize": found.get("loss.normalize", "tokens")} if "learning_rate" in found else found
 
@@ -123,16 +123,6 @@ def _given(config: Mapping[str, Any], key: str) -> str | None:
     names = config.get("names")
     name = names.get(key) if isinstance(names, Mapping) else None
     return name if isinstance(name, str) and "${" not in name else None
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, entry in config.items():
-        if isinstance(entry, Mapping) and entry:
-            flat |= _flat(entry, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = entry
-    return flat
 
 
 def natural(text: str) -> list[tuple[str, float]]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lookback.common.configs import with_present_targets
+from lookback.common.configs import flattened, with_present_targets
 from lookback.common.errors import InputError
 from lookback.data import Tokenizer, TranslationData
 from lookback.runs.checkpoint import is_torn, read_checkpoint
@@ -79,7 +79,7 @@ def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDir
     defaults = {"loss": {"normalize": "tokens"}}  # checkpoints from before this setting existed do not have it
     before, now = (with_present_targets({**defaults, **config}) for config in (before, now))
     for group in _FIXED:
-        old, new = _flattened(group, before.get(group)), _flattened(group, now.get(group))
+        old, new = flattened(group, before.get(group)), flattened(group, now.get(group))
         for key in sorted((old.keys() | new.keys()) - _FREE):
             if old.get(key) != new.get(key):
                 raise InputError(
@@ -88,13 +88,13 @@ def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDir
                 )
 
 
-def check_not_shorter(resumed: Resumed, max_epochs: int | None) -> None:
+def check_not_shorter(resumed: Resumed, max_epochs: int) -> None:
     """Checks that the training has not trained for more epochs than it is now to have.
 
     Raises:
         InputError: if it has.
     """
-    if max_epochs not in (None, -1) and resumed.epoch > max_epochs:
+    if max_epochs != -1 and resumed.epoch > max_epochs:
         raise InputError(
             f"trainer.max_epochs={max_epochs}: the run has trained for {resumed.epoch}; expected that many or more"
         )
@@ -112,10 +112,3 @@ def check_same_text(data: TranslationData, run: RunDirectory) -> None:
                 f"{run.path}: holds a run with another {side} tokenizer than the training text gives now; "
                 "expected the text that it began with, or another directory"
             )
-
-
-def _flattened(name: str, value: Any) -> dict[str, Any]:
-    """The settings inside ``value`` by their full keys, such as ``decoder.hidden_size``."""
-    if not isinstance(value, dict):
-        return {name: value}
-    return {key: leaf for part, inside in value.items() for key, leaf in _flattened(f"{name}.{part}", inside).items()}

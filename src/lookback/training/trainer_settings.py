@@ -47,7 +47,7 @@ def validation_settings(config: DictConfig, data: TranslationData) -> dict[str, 
     batches = len(loader)
     limit = 1.0 if limit is None else limit
     batches_per_epoch = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
-    epochs = math.inf if settings.max_epochs in (None, -1) else settings.max_epochs
+    epochs = math.inf if settings.max_epochs == -1 else settings.max_epochs
     max_batches = math.inf if settings.max_steps == -1 else settings.max_steps * settings.accumulate_grad_batches
     total = min(epochs * batches_per_epoch, max_batches)
     # without an end there is no tenth; the module refuses such a training with a message of its own

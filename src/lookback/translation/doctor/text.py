@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lookback.common.configs import build
-from lookback.common.errors import InputError
+from lookback.common.configs import build, explain
 from lookback.common.suggestions import listed
 from lookback.data import Corpus, Tokenizer
 from lookback.runs import Prediction
@@ -102,9 +101,10 @@ def overlap(translator: Translator, pairs: Sequence[Pair]) -> list[Finding]:
         if corpus.streaming:
             return [skipped(name, "the training split is a stream, which is not read as a whole") for name in names]
         texts = corpus.load("train")
-    except (InputError, OSError) as error:
-        why = " ".join(str(error).split())[:200]
-        return [skipped(name, f"the training split cannot be read again: {why}") for name in names]
+    except Exception as error:  # of an earlier version's corpus, too
+        if (why := explain(error)) is None:
+            raise
+        return [skipped(name, f"the training split cannot be read again: {why[:200]}") for name in names]
     from datasets import Dataset
 
     from lookback.data.preparation.filtering import Limits, Selection
