@@ -62,7 +62,7 @@ ATTACKS = ("sympify", "torch.load", "numpy.load", "read_pickle", "open", "write_
 
 def changed(run: Path, copy: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
     """A copy of a run with another best checkpoint."""
-    shutil.copytree(run, copy, ignore=shutil.ignore_patterns("last.ckpt", "wandb"))
+    shutil.copytree(run, copy, ignore=shutil.ignore_patterns("last.ckpt", "wandb", "evaluations"))
     path = copy / "checkpoints" / "best.ckpt"
     checkpoint = torch.load(path, weights_only=True)
     found = change(checkpoint)
