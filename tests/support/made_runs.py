@@ -3,7 +3,10 @@
 import json
 import math
 import random
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from lookback.evaluation import BOUNDS, bleu, count, results, sentence_statistic
 from lookback.runs import TRAINING_DATA, Prediction, write_predictions
 
 VOCABULARY = [f"w{index}" for index in range(200)]
+_SCORED = tempfile.TemporaryDirectory(prefix="lookback-made-", ignore_cleanup_errors=True)
 COST = {
     "parameters": 2_412_345,
     "updates": 6000,
@@ -71,44 +75,65 @@ def fabricate(
     (directory / ".hydra" / "hydra.yaml").write_text(yaml.safe_dump(choices))
     write_json(directory / "status.json", {"status": status, "reason": reason, "started": "2026-01-01", "ended": None})
     if scored:
-        test_set, chance = random.Random(fingerprint), random.Random(f"{attention}{seed}")
-        predictions = []
-        for index, length in enumerate(lengths):
-            reference = test_set.choices(VOCABULARY, k=length)
-            wrong = slope * length * chance.uniform(0.7, 1.3)
-            hypothesis = [chance.choice(VOCABULARY) if chance.random() < wrong else word for word in reference]
-            texts = " ".join(reference), " ".join(reference), " ".join(hypothesis)
-            predictions.append(Prediction(index, *texts, -0.5, length, False))
-        links = [[(word, word) for word in range(prediction.source_length)] for prediction in predictions[:counted]]
-        segments = count(predictions[:counted], tokenize, links if aligned else None)
-        if counted is not None:
-            segments = segments[np.arange(len(predictions)) % len(segments)]
-        write_predictions(directory / "test" / "predictions.jsonl", predictions)
-        segments.save(directory / "test" / "segments.npz")
-        if attention != "none" and predictions:
-            fabricate_alignments(directory, predictions, f"{attention}{seed}")
-        if updates is not None:
-            fabricate_budgets(directory, predictions, f"{attention}{seed}", updates)
-        record = results(
-            predictions,
-            tokenize,
-            segments=segments,
-            arm=attention,
-            attention=attention,
-            seed=seed,
-            data="grammar",
-            perplexity=1.5,
-            aer=None,
-            attention_by_length=None,
-            convergence=convergence,
-            cost=COST,
-            training_data=dict.fromkeys(TRAINING_DATA),
-            versions={},
-            git=None,
-            data_fingerprint=fingerprint,
-        )
-        write_json(directory / "test" / "results.json", record)
+        how = json.dumps(convergence)
+        scored_as = attention, seed, slope, tuple(lengths), tokenize, fingerprint, counted, aligned, how, updates
+        shutil.copytree(_scored(*scored_as), directory / "test")
     return directory
+
+
+@cache
+def _scored(
+    attention: str,
+    seed: int,
+    slope: float,
+    lengths: Sequence[int],
+    tokenize: str,
+    fingerprint: str,
+    counted: int | None,
+    aligned: bool,
+    convergence: str,
+    updates: int | None,
+) -> Path:
+    """The ``test`` of such a run. It is counted once, however many tests ask for it."""
+    directory = Path(tempfile.mkdtemp(dir=_SCORED.name))
+    test_set, chance = random.Random(fingerprint), random.Random(f"{attention}{seed}")
+    predictions = []
+    for index, length in enumerate(lengths):
+        reference = test_set.choices(VOCABULARY, k=length)
+        wrong = slope * length * chance.uniform(0.7, 1.3)
+        hypothesis = [chance.choice(VOCABULARY) if chance.random() < wrong else word for word in reference]
+        texts = " ".join(reference), " ".join(reference), " ".join(hypothesis)
+        predictions.append(Prediction(index, *texts, -0.5, length, False))
+    links = [[(word, word) for word in range(prediction.source_length)] for prediction in predictions[:counted]]
+    segments = count(predictions[:counted], tokenize, links if aligned else None)
+    if counted is not None:
+        segments = segments[np.arange(len(predictions)) % len(segments)]
+    write_predictions(directory / "test" / "predictions.jsonl", predictions)
+    segments.save(directory / "test" / "segments.npz")
+    if attention != "none" and predictions:
+        fabricate_alignments(directory, predictions, f"{attention}{seed}")
+    if updates is not None:
+        fabricate_budgets(directory, predictions, f"{attention}{seed}", updates)
+    record = results(
+        predictions,
+        tokenize,
+        segments=segments,
+        arm=attention,
+        attention=attention,
+        seed=seed,
+        data="grammar",
+        perplexity=1.5,
+        aer=None,
+        attention_by_length=None,
+        convergence=json.loads(convergence),
+        cost=COST,
+        training_data=dict.fromkeys(TRAINING_DATA),
+        versions={},
+        git=None,
+        data_fingerprint=fingerprint,
+    )
+    write_json(directory / "test" / "results.json", record)
+    return directory / "test"
 
 
 def score_again(directory: Path, predictions: Sequence[Prediction], tokenize: str = "none") -> None:
