@@ -62,7 +62,7 @@ def test_a_refused_argument_is_named_with_its_place() -> None:
     config = OmegaConf.create({"search": {"_target_": "lookback.search.BeamSearch", "beam_size": 0}})
     with pytest.raises(InstantiationException) as caught:
         instantiate(config.search)
-    assert explain(caught.value) == "search.beam_size=0: expected a whole number, 1 or more"
+    assert explain(caught.value) == "search.beam_size=0: expected a whole number, 1 to 2,000"
 
 
 def test_a_fault_of_the_program_is_not_explained_away() -> None:

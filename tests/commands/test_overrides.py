@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import OverrideParseException
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from lookback.commands.launch import LocalConfigs, own_directory, resumed_arguments, trusting, typed_trust
+from lookback.commands.launch import resumed_arguments, trusting, typed_trust
 from lookback.commands.overrides import check_overrides, quoted, quoted_paths
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
-from lookback.common.trust import TRUSTED, trusted_names
+from lookback.common.trust import trusted_names
+from support.jobs import show
 
 
 def understood(argument: str) -> str:
@@ -58,7 +58,11 @@ HONEST = [
     "+callbacks.stop={_target_: lightning.pytorch.callbacks.EarlyStopping, monitor: validation/bleu}",
     "~callbacks.budgets",
     "data.train.source='/somewhere/else/train.en'",
-    "unknown_words=../words.txt",
+    "unknown_words=copy",
+    "logger=csv",
+    "logger=wandb",
+    "~logger",
+    "data.cache=null",
     "encoder.hidden_size=${decoder.hidden_size}",
     "names.arm='a b, c'",
     "data.files.train='part-*.jsonl'",
@@ -70,8 +74,8 @@ HONEST = [
 
 
 def test_the_lines_of_a_run_of_ours_are_its_settings(tmp_path: Path) -> None:
-    check_overrides(HONEST, tmp_path, TRUSTED)
-    check_overrides([f"callbacks.last.path='{tmp_path}/checkpoints/last.ckpt'"], tmp_path, TRUSTED)
+    check_overrides(HONEST, tmp_path, frozenset())
+    check_overrides([f"callbacks.last.path='{tmp_path}/checkpoints/last.ckpt'"], tmp_path, frozenset())
 
 
 STRANGE = [
@@ -108,6 +112,20 @@ STRANGE = [
     "callbacks={checkpoint: {dirpath: /tmp}}",
     "+callbacks.last={path: ~/x}",
     "logger.directory=/tmp",
+    "logger.entity=a_stranger",
+    "logger.project=public",
+    "logger.mode=online",
+    "logger={entity: a_stranger}",
+    "++logger._target_=lookback.tracking.wandb_logger",
+    "+encoder.x={_target_: lookback.tracking.wandb_logger, directory: /tmp, project: x}",
+    "encoder._target_=lookback.tracking.wandb_logger",
+    "unknown_words=../words.txt",
+    "unknown_words=/etc/passwd",
+    "unknown_words=${names.arm}",
+    "data.cache=/somewhere",
+    "data.cache=../elsewhere",
+    "data.cache=${names.arm}",
+    "data={_target_: lookback.data.GrammarCorpus, cache: /somewhere}",
     "seed=1,2",
     "seed=range(1,3)",
     "a b",
@@ -119,7 +137,7 @@ STRANGE = [
 @pytest.mark.parametrize("line", STRANGE, ids=lambda line: line[:40])
 def test_a_strangers_line_is_refused_in_one_line(line: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^resume=\S+: \.hydra/overrides\.yaml: ") as caught:
-        check_overrides([line], tmp_path, TRUSTED)
+        check_overrides([line], tmp_path, frozenset())
     assert "\n" not in str(caught.value)
 
 
@@ -137,8 +155,12 @@ def test_what_is_typed_again_or_trusted_is_the_users(tmp_path: Path) -> None:
     assert resumed(tmp_path, [own, "seed=2"], own) == ["seed=2", *directory, own]
     assert resumed(tmp_path, [own, "seed=2"], "trust=mine.Callback", "seed=3") == [own, "seed=2", *directory, "seed=3"]
     assert resumed(tmp_path, [own], "trust=[mine.Callback, else.Other]") == [own, *directory]
-    secret = "logger.entity=${oc.env:WHO}"
-    with pytest.raises(InputError, match=r"logger\.entity=\$\{oc\.env:WHO\}: reads the environment"):
+    sent = "logger.entity=mine"
+    with pytest.raises(InputError, match=r"logger\.entity=mine: says where .*; type this line again beside resume="):
+        resumed(tmp_path, [sent, "logger=wandb"])
+    assert resumed(tmp_path, [sent, "logger=wandb"], sent) == ["logger=wandb", *directory, sent]
+    secret = "names.arm=${oc.env:WHO}"
+    with pytest.raises(InputError, match=r"names\.arm=\$\{oc\.env:WHO\}: reads the environment"):
         resumed(tmp_path, [secret])
     assert resumed(tmp_path, [secret], secret) == [*directory, secret]
     assert resumed(tmp_path, [secret], "trust=oc.env") == [secret, *directory]
@@ -151,14 +173,65 @@ def test_a_file_that_is_a_link_out_of_the_run_is_not_written_through(tmp_path: P
     run = tmp_path / "run"
     (run / ".hydra").mkdir(parents=True)
     (run / ".hydra" / "config.yaml").symlink_to(tmp_path / "precious")
-    with pytest.raises(InputError, match=r"config\.yaml is a link to a file outside"):
+    with pytest.raises(InputError, match=r"config\.yaml is a link that leads out of the run"):
         resumed(run, [])
     (run / ".hydra" / "config.yaml").unlink()
     (run / "inside").write_text("x")
     (run / ".hydra" / "config.yaml").symlink_to(run / "inside")
-    (run / "wandb").mkdir()
+    (run / "wandb" / "run-1").mkdir(parents=True)
     (run / "wandb" / "debug-core.log").symlink_to(tmp_path / "precious")  # as W&B leaves one
+    (run / "wandb" / "latest-run").symlink_to("run-1")
     assert resumed(run, []) == ["hydra.mode=RUN", f"hydra.run.dir='{run}'"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+@pytest.mark.parametrize(
+    ("name", "to"),
+    [
+        ("checkpoints", "../elsewhere"),  # a folder
+        (".hydra", "../elsewhere"),
+        ("train.log", "../not/there"),  # a file that would be made
+        ("test/results.json", "/dev/zero"),
+        ("wandb/run-id", "../../precious"),
+        ("wandb/other", "../../elsewhere"),
+        ("debug.log", "../precious"),
+    ],
+)
+def test_no_link_leads_out_of_a_run(name: str, to: str, tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("x")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "overrides.yaml").write_text("- seed=1\n")
+    run = tmp_path / "run"
+    (run / name).parent.mkdir(parents=True)
+    (run / name).symlink_to(to)
+    with pytest.raises(InputError, match=rf"{name} is a link that leads out of the run"):
+        resumed_arguments([f"resume={run}"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such pipes there")
+def test_no_pipe_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "train.log")
+    with pytest.raises(InputError, match=r"train\.log is a pipe or a device"):
+        resumed(tmp_path, [])
+
+
+@pytest.mark.filterwarnings("ignore:\\s*.hydra.launcher")
+def test_a_sweep_imports_nothing_that_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """All its jobs are checked, which imports what they name, before the first begins and is refused."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "strange.py").write_text("open('ran', 'w')\n\n\nclass Attention:\n    pass\n")
+    (tmp_path / "conf" / "attention").mkdir(parents=True)
+    chosen = "# @package _global_\nattention:\n  _target_: strange.Attention\n"
+    (tmp_path / "conf" / "attention" / "strange.yaml").write_text(chosen)
+    (tmp_path / "sweep").mkdir()
+    lines = {"hydra": {"overrides": {"task": ["attention=strange", "seed=1,2"]}}}
+    (tmp_path / "sweep" / "multirun.yaml").write_text(yaml.safe_dump(lines))
+    assert show(monkeypatch, "-m", "resume=sweep") != 0
+    assert "resume=sweep: attention._target_=strange.Attention: this is no class or function" in capfd.readouterr().err
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_resumed_config_is_checked_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +239,7 @@ def test_a_resumed_config_is_checked_as_a_whole(tmp_path: Path, capsys: pytest.C
     config = OmegaConf.create({"attention": {"_target_": "scaled_dot.ScaledDotAttention"}})
     called = []
     with pytest.raises(SystemExit):
-        trusting(called.append, tmp_path, TRUSTED)(config)
+        trusting(called.append, tmp_path, frozenset())(config)
     assert "trust=scaled_dot.ScaledDotAttention allows it" in capsys.readouterr().err
     assert called == []
     trusting(called.append, tmp_path, typed_trust(["trust=scaled_dot.ScaledDotAttention"]))(config)
@@ -180,20 +253,3 @@ def test_a_value_that_hydra_refuses_is_to_be_quoted() -> None:
     assert said is not None
     assert said.startswith("run=no/such=run: expected key=value")
     assert said.endswith("""a value with other characters has quotes inside the shell's: 'run="…"'""")
-
-
-def test_a_run_directory_has_no_configs_or_classes_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stranger's could have some: whoever works in it would run them."""
-    monkeypatch.chdir(tmp_path)
-    assert own_directory() == tmp_path
-    (tmp_path / "checkpoints").mkdir()
-    assert own_directory() == tmp_path
-    (tmp_path / "checkpoints" / "best.ckpt").touch()
-    (tmp_path / "conf").mkdir()
-    assert own_directory() is None
-    search_path = ConfigSearchPathImpl()
-    LocalConfigs().manipulate_search_path(search_path)
-    assert search_path.config_search_path == []
-    (tmp_path / "checkpoints" / "best.ckpt").unlink()
-    LocalConfigs().manipulate_search_path(search_path)
-    assert len(search_path.config_search_path) == 1

@@ -119,6 +119,57 @@ def test_what_only_a_test_builds_is_checked_too(section: str, finished: Path, tm
     assert not (tmp_path / "ran").exists()
 
 
+def test_what_a_section_does_not_build_is_not_called_inside_it(finished: Path, tmp_path: Path) -> None:
+    """Hydra would call it before the encoder refuses an argument ``x``, and it writes files."""
+    logger = {"_target_": "lookback.tracking.wandb_logger", "directory": str(tmp_path / "ran"), "project": "x"}
+    run = changed(finished, tmp_path / "run", lambda found: found["config"]["encoder"].update(x=logger))
+    with pytest.raises(InputError, match=r"encoder\.x\._target_=\S+: this is lookback's own, but not built in this"):
+        lookback.load(run, device="cpu")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_dictionary_of_a_runs_config_is_not_read(finished: Path, tmp_path: Path, text: list[str]) -> None:
+    """It may be any file of the user's, and its words would be written."""
+    (tmp_path / "words").write_text("he\til\n")
+    words = str(tmp_path / "words")
+    run = changed(finished, tmp_path / "run", lambda found: found["config"].update(unknown_words=words))
+    with pytest.raises(InputError, match=r"unknown_words=\S+ in its config: a file has to be named by yourself"):
+        lookback.load(run, device="cpu")
+    with pytest.raises(InputError, match="expected unknown_words=FILE, or one of keep, copy"):
+        opened("doctor", f"run='{run}'")
+    assert lookback.load(run, device="cpu", unknown_words=words).writer.dictionary == {"he": "il"}
+    assert lookback.load(run, device="cpu", unknown_words="keep").writer.dictionary is None
+    opened("align", f"run='{run}'", *text)  # writes no words
+
+
+def test_a_corpus_of_a_runs_config_is_written_where_the_users_are(finished: Path, tmp_path: Path) -> None:
+    place = str(tmp_path / "place")
+    run = changed(finished, tmp_path / "run", lambda found: found["config"]["data"].update(cache=place))
+    assert lookback.load(run, device="cpu").config.data.cache is None
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "most"),
+    [
+        ("search", "beam_size", "2,000"),
+        ("search", "limit_extra", "10,000"),
+        ("data", "train_pairs", "10,000,000"),
+    ],
+)
+def test_sizes_of_a_runs_config_are_bounded(section: str, key: str, most: str, finished: Path, tmp_path: Path) -> None:
+    run = changed(finished, tmp_path / "run", lambda found: found["config"][section].update({key: 2_000_000_000}))
+    with pytest.raises(Exception, match=f"{key}=2000000000: expected a whole number, 1 to {most}"):
+        opened("evaluate", f"run='{run}'", f"out='{tmp_path}/out'", "accelerator=cpu")
+
+
+def test_trust_in_something_else_leaves_the_network_checked(finished: Path, tmp_path: Path) -> None:
+    """Its size is compared to its weights without memory for it, unless a class of the user's own is part of it."""
+    run = changed(finished, tmp_path / "run", lambda found: found["config"]["encoder"].update(layers=90))
+    for trust in ("oc.env", "mine.Other"):
+        with pytest.raises(InputError, match=r"encoder\.layers=90: there are only"):
+            lookback.load(run, device="cpu", trust=trust)
+
+
 def test_a_class_of_the_users_own_needs_trust(
     finished: Path, tmp_path: Path, text: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -184,11 +235,12 @@ def test_interpolations_are_not_resolved(
         (lambda found: found["state_dict"].update(x=torch.zeros(5, device="meta")), "no values of its own"),
         (lambda found: found["config"].pop("encoder") and None, "not those of its config"),
         (lambda found: found["config"].update(encoder="x"), "not those of its config"),
-        (lambda found: found["config"].update(encoder=found["config"]["search"]), "not those of its config"),
+        (lambda found: found["config"].update(encoder=found["config"]["search"]), "not built in this place"),
         (lambda found: found["config"]["decoder"].update(hidden_size=10**7), "not those of its config"),
         (lambda found: found["config"]["encoder"].update(hidden_size=10**40), "not those of its config"),
         (lambda found: found["config"]["encoder"].update(layers=10**8), "encoder.layers=100000000"),
         (lambda found: found["config"]["decoder"].update(hidden_size=24), "has the shape"),
+        (lambda found: found["config"].update(callbacks=[["x"] * 20_000] * 20_000), "its config is too large"),
         (lambda found: found["config"].update(seed=(1, 2)), "seed: found tuple in its config"),
     ],
 )
@@ -227,6 +279,8 @@ def test_a_packed_checkpoint_is_refused_before_it_is_unpacked(finished: Path, tm
             {"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 10}] * 10}}, "times as long"),
         ({"added_tokens": [{"id": 10**9, "content": "x", "single_word": False, "lstrip": False, "rstrip": False,
                             "normalized": False, "special": False}]}, "ids: expected 0, 1, 2"),
+        ({"added_tokens": [{"id": 0, "content": "x" * 100_000, "single_word": False, "lstrip": False, "rstrip": False,
+                            "normalized": False, "special": False}]}, "a token of 100,000 characters"),
         ({"model": []}, "not a tokenizer of this project"),
     ],
 )  # fmt: skip

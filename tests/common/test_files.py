@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from lookback.common.files import atomic_write, remove_temporaries, write_json
+from lookback.common.files import atomic_write, read_regular, remove_temporaries, write_json
 
 
 def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -54,6 +54,23 @@ def test_a_full_disk_is_an_error_with_the_name_of_the_file(tmp_path, monkeypatch
     assert caught.value.filename == str(tmp_path / "x.json")
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.json"]
     assert "before" in (tmp_path / "x.json").read_text()
+
+
+def test_only_a_file_is_read_and_not_a_large_one(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    assert read_regular(path, 5) == b"12345"
+    with pytest.raises(OSError, match="over 4 bytes"):
+        read_regular(path, 4)
+    with path.open("r+b") as file:
+        file.truncate(10**12)  # of which nothing is on the disk
+    with pytest.raises(OSError, match="over 5 bytes"):
+        read_regular(path, 5)
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    for other in ("endless", "pipe", "."):
+        with pytest.raises(OSError, match="is no regular file"):
+            read_regular(tmp_path / other, 5)
 
 
 def test_what_killed_processes_left_half_written_is_removed(tmp_path):

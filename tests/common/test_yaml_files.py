@@ -7,7 +7,8 @@ import pytest
 
 from lookback.common.errors import InputError
 from lookback.common.yaml_files import read_keys, read_list
-from lookback.runs import read_run
+from lookback.runs import read_results, read_run
+from lookback.runs.status import read_status
 
 LAUGHS = "a: &a [1, 2]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
@@ -37,6 +38,22 @@ def test_another_config_is_refused_in_one_line_and_soon(content: str, said: str,
     assert time.perf_counter() - started < 20
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [".hydra/config.yaml", "status.json", "test/results.json"])
+def test_a_device_in_its_place_is_not_read(name: str, tmp_path: Path) -> None:
+    """A link to /dev/zero has no end. To /dev/null, so that it would end if it were read."""
+    (tmp_path / ".hydra").mkdir()
+    (tmp_path / "test").mkdir()
+    (tmp_path / ".hydra" / "config.yaml").write_text("seed: 1\n")
+    (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / name).symlink_to("/dev/null")
+    with pytest.raises(InputError, match=r"is no regular file|expected a run directory"):
+        read_run(tmp_path)
+    with pytest.raises(InputError, match="is no regular file"):
+        {"config.yaml": read_keys, "status.json": read_status, "results.json": read_results}[Path(name).name](
+            tmp_path / name
+        )
 
 
 def test_keys_and_lists_are_read(tmp_path: Path) -> None:

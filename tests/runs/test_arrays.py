@@ -66,6 +66,18 @@ def test_an_array_of_another_kind(run: Path, name: str, array: str, value: objec
     assert "\n" not in str(caught.value)
 
 
+def test_many_arrays_that_unpack_to_much_are_refused_together(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lookback.runs.arrays._LEAST", 1_000_000)
+    path = run / "test" / "alignments.npz"
+    change(path, ids=np.zeros(90_000, int))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(InputError, match=r"alignments\.npz: source has shape"):  # it is read
+        read_alignments(path)
+    change(path, rows=np.zeros(90_000, int))
+    with pytest.raises(InputError, match=r"alignments\.npz: .*its arrays are of 1,\d+,\d+ bytes; expected"):
+        read_alignments(path)
+
+
 def test_counts_of_another_run_are_refused(run: Path, make_run: Callable[..., Path]) -> None:
     """They would give one run two scores: one in its results, another in every interval."""
     lengths = [length for length in range(1, 21) for _ in range(5)]

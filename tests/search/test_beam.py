@@ -230,10 +230,10 @@ def test_more_beams_than_words_are_as_many_as_there_are():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"beam_size": 0}, "beam_size=0: expected a whole number, 1 or more"),
+        ({"beam_size": 0}, "beam_size=0: expected a whole number, 1 to 2,000"),
         ({"beam_size": 3, "n_best": 4}, "n_best=4: expected 1 to beam_size=3"),
-        ({"n_best": 0}, "n_best=0: expected a whole number, 1 or more"),
-        ({"limit_extra": 0}, "limit_extra=0: expected a whole number, 1 or more"),
+        ({"n_best": 0}, "n_best=0: expected a whole number, 1 to 2,000"),
+        ({"limit_extra": 0}, "limit_extra=0: expected a whole number, 1 to 10,000"),
     ],
 )
 def test_a_bad_argument_is_refused_by_name(arguments, message):

@@ -25,7 +25,7 @@ def test_the_score_is_the_log_probability_over_a_power_of_the_length():
     ("arguments", "message"),
     [
         ({"limit_factor": -1.0}, r"limit_factor=-1\.0: expected a number, 0 to 1"),
-        ({"limit_extra": 0}, "limit_extra=0: expected a whole number, 1 or more"),
+        ({"limit_extra": 0}, "limit_extra=0: expected a whole number, 1 to 10,000"),
         ({"length_normalization": -0.5}, r"length_normalization=-0\.5: expected a number, 0 to 1"),
     ],
 )

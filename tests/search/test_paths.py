@@ -119,9 +119,9 @@ def test_sampling_leaves_torchs_own_randomness_alone():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"samples": 0}, "samples=0: expected a whole number, 1 or more"),
+        ({"samples": 0}, "samples=0: expected a whole number, 1 to 2,000"),
         ({"temperature": 0.0}, r"temperature=0\.0: expected a number, 0.000001 to 1,000.*search=greedy"),
-        ({"limit_extra": 0}, "limit_extra=0: expected a whole number, 1 or more"),
+        ({"limit_extra": 0}, "limit_extra=0: expected a whole number, 1 to 10,000"),
     ],
 )
 def test_a_bad_argument_is_refused_by_name(arguments, message):

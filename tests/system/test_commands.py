@@ -176,7 +176,7 @@ def test_a_killed_run_goes_on_with_resume(command: Command, tmp_path: Path, gram
     stopped = command("train", *options, stop, "hydra.run.dir=parts", PYTHONPATH=tests)
     assert stopped.status == 130
     assert "Traceback" not in stopped.err
-    typed = ("resume=parts", "trust=support.running.Interrupt", "~callbacks.interrupt")
+    typed = ("resume=parts", grammar_cache, "trust=support.running.Interrupt", "~callbacks.interrupt")
     resumed = command("train", *typed, PYTHONPATH=tests)
     assert resumed.status == 0, resumed.err
     assert "going on from" in resumed.out
@@ -226,7 +226,7 @@ def test_a_refused_resume_leaves_the_run_as_it_is(command: Command, grammar_cach
     assert command("train", *TINY, grammar_cache, "hydra.run.dir=run").status == 0
     run = tmp_path / "run"
     before = {path: path.read_bytes() for path in sorted(run.rglob("*")) if path.is_file() and path.suffix != ".log"}
-    done = command("train", "resume=run", "tokenizer.vocabulary_size=20")
+    done = command("train", "resume=run", grammar_cache, "tokenizer.vocabulary_size=20")
     assert done.status == 2
     assert "which cannot go on with tokenizer.vocabulary_size=20" in done.err
     after = {path: path.read_bytes() for path in sorted(run.rglob("*")) if path.is_file() and path.suffix != ".log"}

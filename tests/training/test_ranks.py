@@ -159,6 +159,21 @@ def lonely_rank() -> _Rank:
     return _Rank(1, shared, json.dumps({"config": {"seed": "none", "names": {"arm": "a"}}, "directory": "nowhere"}))
 
 
+def test_a_rank_is_not_of_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a stranger's run. What the user's own paths have is found there."""
+    for name, says in (("own", "ready"), ("strange", "strange")):
+        folder = tmp_path / name / "lookback" / "training"
+        folder.mkdir(parents=True)
+        for package in (folder, folder.parent):
+            (package / "__init__.py").touch()
+        (folder / "ranks.py").write_text(f"print('{says}')\n")
+    monkeypatch.chdir(tmp_path / "strange")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "own"), *filter(None, sys.path)])
+    rank = _Rank(1, {}, "{}")
+    rank.wait_until_ready()
+    rank.end()
+
+
 def test_a_rank_that_fails_at_its_start_says_why(lonely_rank: _Rank) -> None:
     with pytest.raises(InputError, match=r"^rank 1 failed: seed=none: expected a whole number, 0 to"):
         lonely_rank.wait_until_ready()

@@ -76,7 +76,7 @@ def test_a_run_trains_with_it_and_no_file_holds_it(
     # it may go on where the variable has another value: equal texts are equal settings
     monkeypatch.setenv("CORPORA", str(tmp_path / "elsewhere"))
     check_same_settings(config, plain_config(compose(directory, *options)), RunDirectory(directory))
-    assert lookback.load(directory, device="cpu").config.data.cache == "${oc.env:CORPORA}/cache"
+    assert lookback.load(directory, device="cpu").config.names.place == "${oc.env:CORPORA}"
 
 
 def test_a_text_is_resolved_once(tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from signal import SIGKILL
 
 import pytest
@@ -32,7 +33,13 @@ def no_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.accelerator.current_accelerator", lambda check_available: None)
 
 
-def test_blocks_come_in_order_from_several_processes_and_are_read_when_needed() -> None:
+def test_blocks_come_in_order_from_several_processes_and_are_read_when_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a directory with a module of a stranger's, too."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("multiprocessing", "json"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w')\n")
     read = 0
 
     def blocks() -> Iterator[int]:
@@ -50,6 +57,8 @@ def test_blocks_come_in_order_from_several_processes_and_are_read_when_needed() 
     assert len(processes) == 2
     assert os.getpid() not in processes
     assert {result[2] for _, result in rest} == {1}
+    assert not (tmp_path / "ran").exists()
+    assert "PYTHONSAFEPATH" not in os.environ
 
 
 def test_one_device_is_this_process() -> None:

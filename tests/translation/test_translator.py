@@ -103,7 +103,7 @@ def test_nothing_gives_nothing(model: Translator) -> None:
         (lambda model: model.translate(["he sleeps .", None]), r"texts\[1\]=None: expected a text"),
         (lambda model: model.score(["a", "b"], ["c"]), r"len\(targets\)=1: expected 2, one for each source"),
         (lambda model: model.align("a", ["c"]), "sources='a': expected a list of texts"),
-        (lambda model: model.translate(["a"], beam_size=0), "beam_size=0: expected a whole number, 1 or more"),
+        (lambda model: model.translate(["a"], beam_size=0), "beam_size=0: expected a whole number, 1 to 2,000"),
         (lambda model: model.n_best(["a"], beam_size=2, n_best=3), "n_best=3: expected 1 to beam_size=2"),
     ],
 )

@@ -210,7 +210,7 @@ def _load(run: str, reverse: str | None, trust: str | Sequence[str], device: str
         if path is None:
             continue
         try:
-            translator = Translator.load(path, device, trust=trust)
+            translator = Translator.load(path, device, unknown_words="keep", trust=trust)  # no word is written
         except InputError as error:
             raise InputError(str(error) if key == "run" else f"{key}: {error}") from None
         if not translator.looks_back:

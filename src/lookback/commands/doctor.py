@@ -28,6 +28,7 @@ class DoctorSettings(TypedDict):
     source: FilePath | None
     target: FilePath | None
     sentences: Size
+    unknown_words: FilePath | None
     out: FilePath | None
 
 
@@ -45,7 +46,7 @@ def examine_run(config: DictConfig) -> None:
     if out is not None and out.exists():
         raise InputError(f"out={out}: is there already; expected a new file")
     trust = config.trust if isinstance(config.trust, str) else list(config.trust)
-    findings = doctor(config.run, config.source, config.target, config.sentences, trust)
+    findings = doctor(config.run, config.source, config.target, config.sentences, trust, config.unknown_words)
     if out is not None:
         write_json(out, {"run": str(config.run), "findings": [finding.record() for finding in findings]})
     print_findings(findings)

@@ -56,8 +56,6 @@ def evaluate(config: DictConfig) -> Results:
     check_accelerator("accelerator", config.accelerator)
     search = None if config.search is None else build(config.search, Search)
     trained = Translator.load(config.run, device="cpu", unknown_words=config.unknown_words, trust=config.trust)
-    if config.unknown_words is not None:
-        trained.config.unknown_words = config.unknown_words
     files = config.data.test
     if (files.source is None) != (files.target is None):
         missing = "source" if files.source is None else "target"

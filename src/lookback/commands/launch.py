@@ -32,9 +32,10 @@ from lookback.commands.overrides import (
 from lookback.commands.streams import open_closed_streams
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
-from lookback.common.files import atomic_write
+from lookback.common.files import atomic_write, read_regular
 from lookback.common.outside_ranks import outside_rank
-from lookback.common.trust import check_trusted, trusted_names
+from lookback.common.own_directory import leave_out_strangers, own_directory
+from lookback.common.trust import check_trusted, held_to, trusted_names
 from lookback.common.yaml_files import read_keys, read_list, read_yaml
 
 # For --help, Hydra makes about a hundred deep copies of its store of configs, which takes half of the time. The store
@@ -58,6 +59,8 @@ COMMANDS = {
 """By the name of a command: its module, the function that takes its config, and what it does."""
 
 _PACKAGE = Path(__file__).parents[1]
+_LARGEST = 1_000_000
+"""Bytes of a file in .hydra. Hydra's have some thousands."""
 
 
 def launch(name: str) -> None:
@@ -69,6 +72,7 @@ def launch(name: str) -> None:
     # with this, Hydra raises errors instead of printing its own version of them
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     open_closed_streams()
+    leave_out_strangers()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
@@ -79,9 +83,14 @@ def launch(name: str) -> None:
         sys.argv[1:] = quoted_paths(resumed_arguments(typed) if name == "train" else typed)
         if outside_rank():  # rank 0 writes for all
             sys.argv += ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
-        task = _task(name) if directory is None else trusting(_task(name), directory, typed_trust(typed))
-        with restored_if_refused(directory):
-            hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)(task)()
+        start = hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)
+        if directory is None:
+            start(_task(name))()
+            return
+        trusted = typed_trust(typed)
+        # a sweep imports what its jobs name before the first of them begins
+        with restored_if_refused(directory), held_to(trusted, f"resume={directory}"):
+            start(trusting(_task(name), directory, trusted))()
 
 
 def trusting(
@@ -139,13 +148,6 @@ class LocalConfigs(SearchPathPlugin):
             search_path.prepend("own", f"file://{own}")
 
 
-def own_directory() -> Path | None:
-    """Where the user's own configs and classes are: the current directory. None in a run, which may be a stranger's."""
-    here = Path.cwd()
-    of_a_run = (".hydra/config.yaml", "checkpoints/best.ckpt", "checkpoints/last.ckpt")
-    return None if any((here / name).exists() for name in of_a_run) else here
-
-
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Ends the program with one line ``error: …`` and exit status 2 if bad input is found inside.
@@ -171,26 +173,23 @@ def plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def restored_if_refused(directory: Path | None) -> Iterator[None]:
+def restored_if_refused(directory: Path) -> Iterator[None]:
     """Restores the configs in ``directory``/.hydra if the command ends with bad input before the run begins.
 
     When a run is resumed, Hydra writes the arguments there before they can be checked. A run that has begun writes
     status.json.
 
     Args:
-        directory: the run that is resumed, if there is one.
+        directory: the run that is resumed.
     """
-    if directory is None:
-        yield
-        return
-    before = {path: path.read_bytes() for path in (directory / ".hydra").glob("*.yaml")}
+    before = {path: read_regular(path, _LARGEST) for path in (directory / ".hydra").glob("*.yaml")}
     started = _modified(directory / "status.json")
     try:
         yield
     except SystemExit as end:
         if end.code == 2 and _modified(directory / "status.json") == started:
             for path, content in before.items():
-                if path.read_bytes() != content:
+                if read_regular(path, _LARGEST) != content:
                     with atomic_write(path) as file:
                         file.write(content)
         raise
@@ -221,18 +220,17 @@ def resumed_arguments(arguments: list[str]) -> list[str]:
     directory = resumed_directory(arguments)
     if directory is None:
         return arguments
+    check_files(directory)
     rest = [argument for argument in arguments if not argument.startswith(("resume=", "trust="))]
     if flags := {"-m", "--multirun"} & set(rest):
         rest = [argument for argument in rest if argument not in flags]
         lines, sweeper = _sweep_lines(directory, rest)
         check_swept(lines, directory, typed_trust(arguments))
         check_sweeper(sweeper, directory, typed_trust(arguments))
-        check_files(directory)
         return ["-m", *lines, *sweeper, f"hydra.sweep.dir={quoted(str(directory))}", *rest]
     # what is typed again is the user's own
     lines = [line for line in saved_arguments(directory) if line not in rest]
     check_overrides(lines, directory, typed_trust(arguments))
-    check_files(directory)
     # a trial of a search has its hparams_search, which asks for more of them
     return [*lines, "hydra.mode=RUN", f"hydra.run.dir={quoted(str(directory))}", *rest]
 
@@ -270,7 +268,7 @@ def saved_arguments(directory: Path) -> list[str]:
 
 def _is_empty(path: Path) -> bool:
     """Whether a file is missing, or has no text in it; after a power cut it may be full of zeros."""
-    return not path.is_file() or not path.read_bytes().strip(b"\0 \n")
+    return not path.is_file() or not read_regular(path, _LARGEST).strip(b"\0 \n")
 
 
 def _sweep_lines(directory: Path, typed: list[str]) -> tuple[list[str], list[str]]:
@@ -299,6 +297,6 @@ def _key(line: str) -> str:
 
 
 def typed_trust(arguments: list[str]) -> frozenset[str]:
-    """The names that a run's config may use: lookback's own, and those of ``trust=NAME`` or ``trust=[NAME, NAME]``."""
+    """The names of ``trust=NAME`` or ``trust=[NAME, NAME]``, which a run's config may use beside lookback's own."""
     typed = [argument.removeprefix("trust=") for argument in arguments if argument.startswith("trust=")]
     return trusted_names(name for value in typed for name in re.split(r"[\s,]+", value.strip("[] ")))

@@ -6,7 +6,8 @@ import sys
 def main() -> None:
     """Runs the command that is the first argument, with the other arguments."""
     from lookback import __version__
-    from lookback.commands.launch import COMMANDS, launch, own_directory
+    from lookback.commands.launch import COMMANDS, launch
+    from lookback.common.own_directory import own_directory
     from lookback.common.suggestions import one_of
 
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"

@@ -11,13 +11,12 @@ from hydra.errors import HydraException
 from lookback.common.configs import leaves
 from lookback.common.errors import InputError
 from lookback.common.trust import check_trusted, is_interpolated, shown
+from lookback.common.words import UNKNOWN_WORDS
 
 _KEY = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)
 _OTHER_SETTING = re.compile(r"\$\{[\w.]*\}", re.ASCII)
-_PATHS = ("unknown_words",)
-"""The only settings without a dot that may be a path."""
-_WRITTEN = ("dirpath", "directory", "filename", "path")
-"""What callbacks and loggers call the places that they write to."""
+_WRITTEN = {"callbacks": ("dirpath", "directory", "filename", "path"), "data": ("cache",)}
+"""What the parts of a training call the places that they write to."""
 _COUNTS = ("n_trials", "n_jobs", "max_batch_size", "retry_failed", "seed", "sampler.n_startup_trials")
 """The settings of sweepers that are a number or a switch."""
 _NAME = re.compile(r"\w+", re.ASCII)
@@ -101,6 +100,8 @@ def check_overrides(
         if override.is_sweep_override():
             raise InputError(f"{said}: expected one value")
         for name, value in leaves(key, override.value()):
+            if name.startswith("logger."):
+                raise InputError(f"{said}: says where your numbers are sent; {_AGAIN}")
             if name.endswith("_target_"):
                 check_trusted({name: value}, trusted, where)
             elif isinstance(value, str):
@@ -110,12 +111,14 @@ def check_overrides(
 def _check_value(key: str, value: str, directory: Path, trusted: frozenset[str], said: str) -> None:
     if is_interpolated(_OTHER_SETTING.sub("", value), trusted):
         raise InputError(f"{said}: reads the environment, or more than a setting; {_AGAIN}")
+    if key == "unknown_words" and value not in UNKNOWN_WORDS:
+        raise InputError(f"{said}: a file, whose words would be written; {_AGAIN}")
     path = Path(value).expanduser()
     # Hydra finds the choice ../../x of a group outside of the folders of configs
-    if "." not in key and key not in _PATHS and (".." in path.parts or path.is_absolute()):
+    if "." not in key and (".." in path.parts or path.is_absolute()):
         raise InputError(f"{said}: expected the name of a choice; {_AGAIN}")
     parts = re.split(r"[.\[]", key)
-    if parts[0] in ("callbacks", "logger") and parts[-1] in _WRITTEN:
+    if parts[-1] in _WRITTEN.get(parts[0], ()):
         inside = path if parts[-1] != "filename" else directory / path
         if "${" in value or not inside.resolve().is_relative_to(directory.resolve()):
             raise InputError(f"{said}: expected a place inside the run; {_AGAIN}")
@@ -166,15 +169,17 @@ def check_sweeper(lines: Sequence[str], directory: Path, trusted: frozenset[str]
 
 
 def check_files(directory: Path) -> None:
-    """Checks that what is written into a run is not written to another place.
+    """Checks that a run is made of files and folders of its own, so that nothing is written or read elsewhere.
 
     Raises:
-        InputError: if a file of the run is a link that leads out of it.
+        InputError: if something in it is a link that leads out of it, a pipe or a device.
     """
+    home = directory.resolve()
     for path in directory.rglob("*"):
-        # W&B itself leaves links to its logs, and writes only to files that are new
-        is_of_wandb = path.relative_to(directory).parts[0] == "wandb"
-        if is_of_wandb or not (path.is_symlink() and path.is_file()):
-            continue
-        if not path.resolve().is_relative_to(directory.resolve()):
-            raise InputError(f"resume={directory}: {path} is a link to a file outside; expected a file of the run")
+        if path.is_symlink():
+            # W&B itself leaves links to its logs: it makes them anew, and writes to none
+            is_of_wandb = path.relative_to(directory).parts[0] == "wandb" and path.suffix == ".log"
+            if not is_of_wandb and not path.resolve().is_relative_to(home):
+                raise InputError(f"resume={directory}: {path} is a link that leads out of the run; expected its own")
+        elif not (path.is_file() or path.is_dir()):
+            raise InputError(f"resume={directory}: {path} is a pipe or a device; expected files and folders")

@@ -1,8 +1,13 @@
-"""Atomic writes: a file is written under a temporary name in its folder, put on the disk, and then renamed."""
+"""Files that are written whole or not at all, and files of a stranger's that are read.
 
+An atomic write gives a file a temporary name in its folder, puts it on the disk, and then renames it.
+"""
+
+import errno
 import json
 import math
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,6 +43,36 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):  # it is not there, or the folder cannot be changed, which the error above says
             temporary.unlink()
+
+
+def open_regular(path: Path | str, largest: int) -> BinaryIO:
+    """Opens a file of a run directory for reading. It may be a stranger's.
+
+    Args:
+        path: of the file.
+        largest: how many bytes it may have; more than any honest one.
+
+    Raises:
+        OSError: if it cannot be read, is too large, or is a device or a pipe, which may never end.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe is opened without waiting
+    number = os.open(path, flags)
+    try:
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "is no regular file", str(path))
+        if status.st_size > largest:
+            raise OSError(errno.EFBIG, f"over {largest:,} bytes", str(path))
+        return open(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def read_regular(path: Path | str, largest: int) -> bytes:
+    """The content of a file of a run directory, see ``open_regular``."""
+    with open_regular(path, largest) as file:
+        return file.read(largest)
 
 
 def remove_temporaries(folder: Path) -> None:

@@ -17,6 +17,7 @@ from lookback.common.checks import Argument, arguments_of, describe, fits, refus
 from lookback.common.configs import present_target
 from lookback.common.errors import InputError
 from lookback.common.suggestions import nearest, one_of
+from lookback.common.trust import check_if_held
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def check_config(config: Any, schema: type, signatures: Signatures | None = None
     from omegaconf import OmegaConf
 
     values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    check_if_held(values)
     problems = list(_of_value("", values, schema, signatures or {}))
     if problems:
         # a value that is taken over from another key is wrong there

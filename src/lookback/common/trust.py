@@ -6,7 +6,9 @@ imported.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from lookback.common.configs import PRESENT_NAMES
@@ -15,59 +17,72 @@ from lookback.common.errors import InputError
 ENVIRONMENT = "oc.env"
 """Beside classes and functions, ``trust=oc.env`` lets a run's config read environment variables."""
 
-TRUSTED = frozenset(
-    {
-        "lightning.Trainer",
-        "lightning.pytorch.callbacks.EarlyStopping",
-        "lightning.pytorch.callbacks.ModelCheckpoint",
-        "lookback.data.BPETokenization",
-        "lookback.data.CharacterTokenization",
-        "lookback.data.FileTokenization",
-        "lookback.data.GrammarCorpus",
-        "lookback.data.HubCorpus",
-        "lookback.data.RecordsCorpus",
-        "lookback.data.TextCorpus",
-        "lookback.data.UnigramTokenization",
-        "lookback.data.WordTokenization",
+_TORCH_OPTIMIZERS = (
+    *("ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam"),
+    *("RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam"),
+)
+_PRESENT = {
+    "attention": (
         "lookback.nn.AdditiveAttention",
         "lookback.nn.DotAttention",
         "lookback.nn.FixedContext",
         "lookback.nn.GeneralAttention",
-        "lookback.nn.RecurrentDecoder",
-        "lookback.nn.RecurrentEncoder",
-        "lookback.search.BeamSearch",
-        "lookback.search.GreedySearch",
-        "lookback.search.SamplingSearch",
-        "lookback.tracking.tensorboard_logger",
-        "lookback.tracking.wandb_logger",
+    ),
+    "callbacks": (
+        "lightning.pytorch.callbacks.EarlyStopping",
+        "lightning.pytorch.callbacks.ModelCheckpoint",
         "lookback.training.callbacks.BudgetScores",
         "lookback.training.callbacks.LastCheckpoint",
+    ),
+    "data": (
+        "lookback.data.GrammarCorpus",
+        "lookback.data.HubCorpus",
+        "lookback.data.RecordsCorpus",
+        "lookback.data.TextCorpus",
+    ),
+    "decoder": ("lookback.nn.RecurrentDecoder",),
+    "encoder": ("lookback.nn.RecurrentEncoder",),
+    "logger": ("lookback.tracking.tensorboard_logger", "lookback.tracking.wandb_logger"),
+    "optimizer": tuple(f"torch.optim.{name}" for name in _TORCH_OPTIMIZERS),
+    "scheduler": (
         "lookback.training.schedules.constant",
         "lookback.training.schedules.cosine",
         "lookback.training.schedules.inverse_sqrt",
         "lookback.training.schedules.luong",
         "lookback.training.schedules.plateau",
-        *PRESENT_NAMES,
-        *(
-            f"torch.optim.{name}"
-            for name in (
-                *("ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam"),
-                *("RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam"),
-            )
-        ),
-    }
-)
-"""Exact names: Hydra follows the attributes of a module, so ``lookback.data.X.os.system`` would reach anything."""
+    ),
+    "search": ("lookback.search.BeamSearch", "lookback.search.GreedySearch", "lookback.search.SamplingSearch"),
+    "tokenizer": (
+        "lookback.data.BPETokenization",
+        "lookback.data.CharacterTokenization",
+        "lookback.data.FileTokenization",
+        "lookback.data.UnigramTokenization",
+        "lookback.data.WordTokenization",
+    ),
+    "trainer": ("lightning.Trainer",),
+}
+TRUSTED: Mapping[str, frozenset[str]] = {
+    section: frozenset(names) | {earlier for earlier, present in PRESENT_NAMES.items() if present in names}
+    for section, names in _PRESENT.items()
+}
+"""By the section of a config that builds them: Hydra would call what stands elsewhere before anybody refuses it.
 
+Exact names: Hydra follows the attributes of a module, so ``lookback.data.X.os.system`` would reach anything.
+"""
+_OWN = frozenset[str]().union(*TRUSTED.values())
+_PLACE = re.compile(r"(?:(callbacks)\.[^.\[\]]+|(?!callbacks\.)([^.\[\]]+))\._target_")
+"""Where a section names what it builds: at its top, and under ``callbacks`` one key lower."""
+_held: ContextVar[tuple[frozenset[str], str] | None] = ContextVar("held", default=None)
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 _ENVIRONMENT_VALUE = re.compile(r"\$\{oc\.env:[^${}]*\}")
 _LONGEST_NAME = 80  # characters of it in a message
 _DEEPEST = 32
 _MOST_VALUES = 20_000  # a config of ours has about 200
+_LONGEST_TEXT = 10_000
 
 
 def trusted_names(trust: str | Iterable[str]) -> frozenset[str]:
-    """All names that a run's config may use.
+    """The names that a run's config may use beside lookback's own, anywhere in it.
 
     Args:
         trust: what the user allows: ``MODULE.NAME``, or a list of such names.
@@ -79,7 +94,7 @@ def trusted_names(trust: str | Iterable[str]) -> frozenset[str]:
     for name in names:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InputError(f"trust={name}: expected MODULE.NAME, or a list such as '[a.One, b.Two]'")
-    return TRUSTED | frozenset(names)
+    return frozenset(names)
 
 
 def check_trusted(config: Any, trusted: frozenset[str], where: str) -> None:
@@ -87,7 +102,7 @@ def check_trusted(config: Any, trusted: frozenset[str], where: str) -> None:
 
     Args:
         config: plain containers.
-        trusted: the names that are allowed, from ``trusted_names``.
+        trusted: the names that are allowed beside lookback's own, from ``trusted_names``.
         where: the run or the file that the config comes from, for the message.
 
     Raises:
@@ -96,17 +111,64 @@ def check_trusted(config: Any, trusted: frozenset[str], where: str) -> None:
     refused = [
         (key, value)
         for key, value in _values(config, where)
-        if _is_target(key) and (not isinstance(value, str) or value not in trusted)
+        if _is_target(key) and (not isinstance(value, str) or not (value in trusted or _is_built(key, value)))
     ]
     if not refused:
         return
     key, name = refused[0]
-    said = f"{where}: {shown(key)}={shown(name)}: this is no class or function of lookback's own"
-    if not all(isinstance(name, str) and _NAME.fullmatch(name) for _, name in refused):
+    is_own = isinstance(name, str) and name in _OWN
+    what = "lookback's own, but not built in this place" if is_own else "no class or function of lookback's own"
+    said = f"{where}: {shown(key)}={shown(name)}: this is {what}"
+    # nobody is told to allow what only a stranger would write
+    if is_own or not all(isinstance(name, str) and _NAME.fullmatch(name) for _, name in refused):
         raise InputError(said)
-    names = [*sorted(trusted - TRUSTED), *dict.fromkeys(name for _, name in refused)]
+    names = [*sorted(trusted), *dict.fromkeys(name for _, name in refused)]
     typed = f"'[{', '.join(names)}]'" if names[1:] else names[0]
     raise InputError(f"{said}; trust={typed} allows it, if you know what it does")
+
+
+@contextmanager
+def held_to(trusted: frozenset[str], where: str) -> Iterator[None]:
+    """Inside, every config is held to these names when it is checked, before anything that it names is imported.
+
+    Args:
+        trusted: as in ``check_trusted``.
+        where: as in ``check_trusted``.
+    """
+    before = _held.set((trusted, where))
+    try:
+        yield
+    finally:
+        _held.reset(before)
+
+
+def check_if_held(config: Any) -> None:
+    """Check every name of a config as ``held_to`` says; outside of it, the config is the user's own.
+
+    Raises:
+        InputError: as ``check_trusted`` does.
+    """
+    if (held := _held.get()) is not None:
+        check_trusted(config, *held)
+
+
+def check_plain(config: Any, where: str) -> None:
+    """Check that a config has plain values only, and no more of them than a training writes.
+
+    Args:
+        config: what a file holds.
+        where: the file, for the message.
+
+    Raises:
+        InputError: if it has others.
+    """
+    for _ in _values(config, where):
+        pass
+
+
+def names_any(config: Any, trusted: frozenset[str]) -> bool:
+    """Whether a config calls one of the names that the user allows."""
+    return any(_is_target(key) and value in trusted for key, value in _values(config, "config"))
 
 
 def plain_text(config: Any, trusted: frozenset[str]) -> Any:
@@ -138,21 +200,32 @@ def _is_target(key: str) -> bool:
     return key.rpartition(".")[2] == "_target_"
 
 
+def _is_built(key: str, name: str) -> bool:
+    """Whether what has this name is built where ``key`` says."""
+    place = _PLACE.fullmatch(key)
+    return place is not None and name in TRUSTED.get(place[1] or place[2], ())
+
+
 def _values(config: Any, where: str) -> Iterator[tuple[str, Any]]:
     """The full key and the value of everything in a config that is no container, and of every ``_target_``."""
     left: list[tuple[str, Any, int]] = [("", config, 0)]
     seen = 0
     while left:
         key, value, depth = left.pop()
+        kind = type(value)
+        is_container = kind in (dict, list) and not _is_target(key)
         seen += 1
-        if depth > _DEEPEST or seen > _MOST_VALUES:  # in a checkpoint, a few bytes can hold the same list many times
+        most = seen + len(left) + (len(value) if is_container else 0)
+        # in a checkpoint, a few bytes can hold the same list or text many times
+        if depth > _DEEPEST or most > _MOST_VALUES or max(len(key), len(value) if kind is str else 0) > _LONGEST_TEXT:
             raise InputError(f"{where}: its config is too large; expected one that a training of lookback wrote")
-        if type(value) is dict and not _is_target(key) and all(type(name) in (str, int) for name in value):
-            left += [(f"{key}.{name}" if key else str(name), each, depth + 1) for name, each in reversed(value.items())]
-        elif type(value) is list and not _is_target(key):
+        if is_container and kind is list:
             left += [(f"{key}[{place}]", each, depth + 1) for place, each in reversed(list(enumerate(value)))]
-        elif _is_target(key) or value is None or type(value) in (str, int, float, bool):
+        elif is_container and all(type(name) in (str, int) for name in value):
+            left += [(f"{key}.{name}" if key else str(name), each, depth + 1) for name, each in reversed(value.items())]
+        elif _is_target(key) or value is None or kind in (str, int, float, bool):
             yield key, value
         else:
-            found = type(value).__name__
-            raise InputError(f"{where}: {shown(key)}: found {found} in its config; expected texts, numbers and lists")
+            raise InputError(
+                f"{where}: {shown(key)}: found {kind.__name__} in its config; expected texts, numbers and lists"
+            )

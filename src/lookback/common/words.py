@@ -4,6 +4,8 @@ import re
 
 Link = tuple[int, int]
 """Two words that are translations of each other: (source word, target word), counted from 0."""
+UNKNOWN_WORDS = ("keep", "copy")
+"""The settings for unknown words that are not the path of a dictionary."""
 
 # Scripts that are written without spaces, their digits left out: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar.
 _UNSPACED = (

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from lookback.common.errors import InputError
+from lookback.common.files import read_regular
 
 _LARGEST = 300_000
 """Bytes. The files that Hydra writes have some thousands."""
@@ -25,12 +26,10 @@ class _Loader(yaml.SafeLoader):
 def read_yaml(path: Path) -> Any:
     """What a YAML file holds. Raises `InputError` with the file if it is no YAML, too large, or has aliases."""
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        if len(content) > _LARGEST:
-            raise ValueError(f"over {_LARGEST:,} bytes")
-        return yaml.load(content.decode(), _Loader)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        return yaml.load(read_regular(path, _LARGEST).decode(), _Loader)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; expected YAML") from None
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}; expected YAML") from None
 
 

@@ -1,6 +1,7 @@
 """Reading `.npz` files of a run directory: only the arrays that are known, each of its type."""
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from numpy.lib import format
 from numpy.typing import NDArray
 
 from lookback.common.errors import InputError
+from lookback.common.files import open_regular
 
 
 class Kind(NamedTuple):
@@ -22,8 +24,9 @@ class Kind(NamedTuple):
 
 
 COUNTS = Kind("iu", 1)
-LARGEST = 1 << 32
-"""Bytes of an array: some kilobytes of a file may claim to unpack to more than a machine has"""
+_LARGEST, _LEAST, _GROWTH = 1 << 32, 1 << 28, 50
+"""Some kilobytes of a file may unpack to more than a machine has. Bytes: of a file; of its arrays together, however
+small it is; and how many times as large as the file these may be"""
 
 
 def read_arrays(path: Path | str, kinds: Mapping[str, Kind], expected: str) -> dict[str, NDArray[Any]]:
@@ -33,9 +36,16 @@ def read_arrays(path: Path | str, kinds: Mapping[str, Kind], expected: str) -> d
     type, with other dimensions, or with a number that is not finite or under 0, but for weights (`f`, 2 dimensions).
     """
     try:
-        with ZipFile(path) as file:
+        with open_regular(path, _LARGEST) as content, ZipFile(content) as file:
             members = {member.filename: member for member in file.infolist()}
-            arrays = {name: _array(file, member) for name in kinds if (member := members.get(f"{name}.npy"))}
+            chosen = {name: member for name in kinds if (member := members.get(f"{name}.npy"))}
+            size, most = (
+                sum(member.file_size for member in chosen.values()),
+                os.fstat(content.fileno()).st_size * _GROWTH,
+            )
+            if size > max(most, _LEAST):
+                raise ValueError(f"its arrays are of {size:,} bytes")
+            arrays = {name: _array(file, member) for name, member in chosen.items()}
     except BadZipFile as error:
         raise InputError(f"{path}: {error}; {expected}") from None
     except OSError as error:
@@ -66,7 +76,7 @@ def _array(file: ZipFile, member: ZipInfo) -> NDArray[Any]:
         if kind.hasobject:
             raise ValueError(f"{member.filename} holds objects, which need allow_pickle")
         size = math.prod(shape) * kind.itemsize
-        if member.file_size > LARGEST or size != member.file_size - stream.tell():
+        if size != member.file_size - stream.tell():
             raise ValueError(f"{member.filename} is of {member.file_size:,} bytes, and its header says {size:,}")
     with file.open(member) as stream:
         array: NDArray[Any] = format.read_array(stream, allow_pickle=False)

@@ -7,6 +7,7 @@ from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from lookback.common.errors import InputError
+from lookback.common.trust import check_plain
 
 
 def read_checkpoint(path: Path | str) -> dict[str, Any]:
@@ -28,6 +29,7 @@ def read_checkpoint(path: Path | str) -> dict[str, Any]:
         raise InputError(f"{path}: not a readable checkpoint ({said[:200]})") from None
     if wrong:
         raise InputError(f"{path}: {wrong}; expected a checkpoint that a training of lookback wrote")
+    check_plain(found["config"], str(path))
     return found
 
 

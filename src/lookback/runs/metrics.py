@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookback.common.errors import InputError
-from lookback.common.files import atomic_write
+from lookback.common.files import atomic_write, open_regular
+
+LARGEST = 200_000_000
+"""Bytes. A row takes about 200."""
 
 
 def write_metrics(path: Path | str, rows: Mapping[int, Mapping[str, object]]) -> None:
@@ -31,10 +34,14 @@ def read_rows(path: Path | str) -> dict[int, dict[str, str]]:
     Raises `InputError` as `read_metrics` does.
     """
     read_metrics(path)
-    with Path(path).open(encoding="utf-8", newline="") as file:
+    with _opened(path) as file:
         return {
             int(row.pop("step")): {name: value for name, value in row.items() if value} for row in csv.DictReader(file)
         }
+
+
+def _opened(path: Path | str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(open_regular(path, LARGEST), encoding="utf-8", newline="")
 
 
 def read_metrics(path: Path | str) -> dict[str, NDArray[np.float64]]:
@@ -45,7 +52,7 @@ def read_metrics(path: Path | str) -> dict[str, NDArray[np.float64]]:
     steps: list[float] = []
     rows: list[list[float]] = []
     try:
-        with Path(path).open(encoding="utf-8", newline="") as file:
+        with _opened(path) as file:
             reader = csv.reader(file)
             names = next(reader, [])
             if "step" not in names:

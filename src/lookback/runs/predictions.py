@@ -5,10 +5,14 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lookback.common.errors import InputError
-from lookback.common.files import atomic_write, parse_json
+from lookback.common.files import atomic_write, open_regular, parse_json
+
+_LARGEST, _LONGEST_LINE = 10_000_000_000, 10_000_000
+"""Bytes of the file and of a line. A million sentences take about 500 million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +57,20 @@ def read_predictions(path: Path | str) -> list[Prediction]:
     path = Path(path)
     predictions = []
     try:
-        with path.open(encoding="utf-8", newline="\n") as lines:
-            for number, line in enumerate(lines, start=1):
+        with open_regular(path, _LARGEST) as file:
+            # a longer line is cut, and so is no JSON
+            for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), start=1):
                 predictions.append(_prediction(line, f"{path}:{number}"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; expected a predictions.jsonl") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
     return predictions
 
 
-def _prediction(line: str, where: str) -> Prediction:
+def _prediction(line: bytes, where: str) -> Prediction:
     try:
-        record = parse_json(line)
+        record = parse_json(line.decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 at byte {error.start + 1} of the line") from None
     except ValueError as error:
         raise InputError(f"{where}: not JSON ({getattr(error, 'msg', error)}); expected one object a line") from None
     if not isinstance(record, dict) or record.keys() != _TYPES.keys():

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from lookback.common.errors import InputError
-from lookback.common.files import parse_json, write_json
+from lookback.common.files import parse_json, read_regular, write_json
 from lookback.common.suggestions import listed, nearest
 from lookback.runs.schema import SCHEMA, SCHEMA_VERSION, TRAINING_DATA, Field, Results, fields_of
 
+_LARGEST = 10_000_000
+"""Bytes. Files of ours have some thousands."""
 NEW_IN_4 = ("position_recall", "convergence", "agreement")
 """Keys that files of version 3 do not hold"""
 
@@ -38,7 +40,7 @@ def read_results(path: Path | str) -> Results:
     of its attention.
     """
     try:
-        record = parse_json(Path(path).read_text(encoding="utf-8"))
+        record = parse_json(read_regular(path, _LARGEST).decode())
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; expected a results.json") from None
     except ValueError as error:

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lookback.common.errors import InputError
-from lookback.common.files import atomic_write, parse_json, write_json
+from lookback.common.files import atomic_write, parse_json, read_regular, write_json
 from lookback.common.signals import Interrupted, at_once, deferred
 
+_LARGEST = 1_000_000
+"""Bytes. The reason of a failure is one line."""
 STATUSES = ("running", "finished", "failed", "interrupted")
 
 
@@ -23,7 +25,7 @@ def recording(path: Path, in_words: Callable[[BaseException], str], last: Path) 
         in_words: the reason of a failure. The reason of an interrupted run is the name of the signal.
         last: the last checkpoint, which changes when something is trained.
     """
-    before = path.read_bytes() if path.is_file() and _status(path) == "finished" else None
+    before = read_regular(path, _LARGEST) if _status(path) == "finished" else None
     trained = _modified(last)
     with deferred():  # a signal does not disturb the writing
         started = _now()
@@ -63,8 +65,10 @@ def read_status(path: Path) -> tuple[str, str | None]:
     if not path.exists():
         return "unknown", "the run left no status.json"
     try:
-        record = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        record = parse_json(read_regular(path, _LARGEST).decode())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; expected a JSON object with status and reason") from None
+    except ValueError as error:
         raise InputError(f"{path}: {error}; expected a JSON object with status and reason") from None
     if not isinstance(record, dict) or record.get("status") not in STATUSES:
         raise InputError(f"{path}: expected a JSON object whose status is one of {', '.join(STATUSES)}")

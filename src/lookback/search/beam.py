@@ -7,11 +7,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lookback.common.checks import Size, checked
+from lookback.common.checks import checked
 from lookback.common.special_tokens import EOS
 from lookback.nn import Network
 from lookback.search.active_sentences import ActiveSentences
-from lookback.search.hypothesis import Hypothesis, LengthExponent, LengthRule, LimitFactor, best_first
+from lookback.search.hypothesis import (
+    Breadth,
+    Hypothesis,
+    LengthExponent,
+    LengthRule,
+    LimitExtra,
+    LimitFactor,
+    best_first,
+)
 
 
 @checked
@@ -36,10 +44,10 @@ class BeamSearch:
 
     def __init__(
         self,
-        beam_size: Size = 5,
-        n_best: Size = 1,
+        beam_size: Breadth = 5,
+        n_best: Breadth = 1,
         limit_factor: LimitFactor = 2.0,
-        limit_extra: Size = 10,
+        limit_extra: LimitExtra = 10,
         length_normalization: LengthExponent = 1.0,
     ) -> None:
         if n_best > beam_size:

@@ -9,10 +9,13 @@ from annotated_types import Interval
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lookback.common.checks import Size, checked
+from lookback.common.checks import checked
 from lookback.nn import Network
 
 LimitFactor = Annotated[float, Interval(ge=0, le=1000)]
+LimitExtra = Annotated[int, Interval(ge=1, le=10_000)]
+Breadth = Annotated[int, Interval(ge=1, le=2_000)]
+"""How many translations of a sentence are followed at once. The config of a stranger's run may ask for any number."""
 LengthExponent = Annotated[float, Interval(ge=0, le=100)]
 """Above it, the power of a length is no number any more."""
 
@@ -76,7 +79,7 @@ class LengthRule:
     """
 
     limit_factor: LimitFactor = 2.0
-    limit_extra: Size = 10
+    limit_extra: LimitExtra = 10
     length_normalization: LengthExponent = 1.0
 
     def limits(self, lengths: Int[Tensor, "batch"]) -> list[int]:

@@ -10,11 +10,19 @@ from annotated_types import Interval, doc
 from jaxtyping import Int
 from torch import Tensor
 
-from lookback.common.checks import Seed, Size, checked
+from lookback.common.checks import Seed, checked
 from lookback.common.special_tokens import EOS
 from lookback.nn import Network
 from lookback.search.active_sentences import ActiveSentences
-from lookback.search.hypothesis import Hypothesis, LengthExponent, LengthRule, LimitFactor, best_first
+from lookback.search.hypothesis import (
+    Breadth,
+    Hypothesis,
+    LengthExponent,
+    LengthRule,
+    LimitExtra,
+    LimitFactor,
+    best_first,
+)
 from lookback.search.next_words import NextWords
 
 Temperature = Annotated[
@@ -35,7 +43,7 @@ class GreedySearch:
     """
 
     def __init__(
-        self, limit_factor: LimitFactor = 2.0, limit_extra: Size = 10, length_normalization: LengthExponent = 1.0
+        self, limit_factor: LimitFactor = 2.0, limit_extra: LimitExtra = 10, length_normalization: LengthExponent = 1.0
     ) -> None:
         self.n_best = 1
         self.rule = LengthRule(limit_factor, limit_extra, length_normalization)
@@ -71,11 +79,11 @@ class SamplingSearch:
 
     def __init__(
         self,
-        samples: Size = 1,
+        samples: Breadth = 1,
         temperature: Temperature = 1.0,
         seed: Seed = 0,
         limit_factor: LimitFactor = 2.0,
-        limit_extra: Size = 10,
+        limit_extra: LimitExtra = 10,
         length_normalization: LengthExponent = 1.0,
     ) -> None:
         self.n_best = self.samples = samples

@@ -1,12 +1,15 @@
 """The files that W&B writes on this machine: a run that was resumed has several parts, under one id."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
 
-from lookback.common.files import atomic_write
+from lookback.common.errors import InputError
+from lookback.common.files import atomic_write, read_regular
 
 _ID = "run-id"
+_LARGEST = 10_000_000_000
 _HEADER = b":W&B"
 _HEADER_SIZE, _BLOCK, _RECORD_HEADER = 7, 32768, 7
 
@@ -14,10 +17,14 @@ _HEADER_SIZE, _BLOCK, _RECORD_HEADER = 7, 32768, 7
 def run_id(directory: Path | str) -> str:
     """The id of the W&B run of a run directory: made once, and kept there, so that a resumed training goes on in it."""
     path = Path(directory, "wandb", _ID)
-    if not path.is_file() or not (found := path.read_text(encoding="utf-8").strip()):
+    found = read_regular(path, 100).decode(errors="replace").strip() if path.is_file() else ""
+    if not found:
         found = token_hex(4)
         with atomic_write(path) as file:
             file.write(found.encode())
+    # the id is sent: a stranger's file, or a link to one of the user's, may hold anything
+    if not re.fullmatch(r"[0-9a-z]{8}", found):
+        raise InputError(f"{path}: expected the id of a W&B run, 8 letters and digits")
     return found
 
 
@@ -30,7 +37,7 @@ def offline_parts(directory: Path | str) -> list[Path]:
 def is_whole(part: Path) -> bool:
     """Whether all records of a part can be read. A process that was killed may leave one without an end."""
     files = list(part.glob("*.wandb"))
-    return bool(files) and all(_is_whole(path.read_bytes()) for path in files)
+    return bool(files) and all(_is_whole(read_regular(path, _LARGEST)) for path in files)
 
 
 def _is_whole(data: bytes) -> bool:

@@ -13,7 +13,7 @@ from lookback.common.configs import build, one_line
 from lookback.common.errors import InputError
 from lookback.common.files import remove_temporaries
 from lookback.common.signals import deferred, handled
-from lookback.common.trust import TRUSTED, plain_text
+from lookback.common.trust import plain_text
 from lookback.data import TranslationData
 from lookback.evaluation import convergence
 from lookback.runs import Results, Run
@@ -119,7 +119,7 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
 def _settle(config: DictConfig, run: RunDirectory, resumed: Resumed | None) -> None:
     """Checks the settings, and gives the arm its name: a resumed run keeps the one that it has."""
     if config.names.arm is None and resumed is not None:
-        config.names.arm = plain_text(resumed.arm, TRUSTED)
+        config.names.arm = plain_text(resumed.arm, frozenset())
     check_training(config)
     check_ranks(config)
     if config.names.arm is None:

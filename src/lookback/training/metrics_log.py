@@ -8,8 +8,8 @@ from typing import Any
 from lightning.pytorch.loggers.logger import Logger, rank_zero_experiment
 from lightning.pytorch.utilities import rank_zero_only
 
-from lookback.common.files import atomic_write
-from lookback.runs.metrics import read_rows, write_metrics
+from lookback.common.files import atomic_write, read_regular
+from lookback.runs.metrics import LARGEST, read_rows, write_metrics
 
 
 class MetricsLog(Logger):
@@ -34,7 +34,7 @@ class MetricsLog(Logger):
 
         Of a torn file, what is whole.
         """
-        text = self.path.read_bytes() if self.path.is_file() else b""
+        text = read_regular(self.path, LARGEST) if self.path.is_file() else b""
         whole = text[: text.rfind(b"\n") + 1]
         if whole != text:  # the last line was cut off
             with atomic_write(self.path) as file:

@@ -179,7 +179,8 @@ class _Rank:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed in ``end``)
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "lookback.training.ranks"],
+            # -P: not from the current directory, which may be a stranger's; the user's own is among the paths
+            [sys.executable, "-P", "-m", "lookback.training.ranks"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -59,7 +60,8 @@ def in_order(
         return
     context = multiprocessing.get_context("spawn")  # a GPU cannot be used after a fork
     accelerator = torch.accelerator.current_accelerator(check_available=True)
-    names = context.SimpleQueue()
+    with _safe_path():
+        names = context.SimpleQueue()
     for i in range(devices):
         names.put(f"{accelerator.type}:{i}" if accelerator else "cpu")
     threads = max(1, torch.get_num_threads() // devices)
@@ -69,7 +71,8 @@ def in_order(
     try:
         while True:
             for block in islice(left, _BLOCKS * devices - len(waiting)):
-                waiting.append((block, pool.submit(_work, work, block)))
+                with _safe_path():  # this may start a process
+                    waiting.append((block, pool.submit(_work, work, block)))
             if not waiting:
                 return
             block, result = waiting.popleft()
@@ -78,6 +81,20 @@ def in_order(
         raise InputError(f"devices={devices}: the process of one of them has ended before its work") from error
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Inside, a process that starts imports nothing from the current directory before it has the paths of this one."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 _loaded: Any = None

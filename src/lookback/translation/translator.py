@@ -16,8 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 from lookback.common.configs import one_line
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import EOS
-from lookback.common.trust import TRUSTED, check_trusted, plain_text, trusted_names
-from lookback.common.words import Link
+from lookback.common.trust import check_trusted, names_any, plain_text, shown, trusted_names
+from lookback.common.words import UNKNOWN_WORDS, Link
 from lookback.data import Batch, BucketBatchSampler, Tokenizer, encode_sources
 from lookback.data.preparation.encoding import encode_arrays
 from lookback.evaluation import shifted_links
@@ -35,6 +35,7 @@ _NETWORK = "model."
 """The prefix of the network's weights in a checkpoint, which also has other values of the Lightning module."""
 _OF_TRAINING = ("callbacks", "logger", "trainer")
 """The parts of a config that only a training builds."""
+_OF_NETWORK = ("encoder", "decoder", "attention")
 _BATCH = 64
 """Sentences that are computed together. It changes no number."""
 
@@ -121,12 +122,13 @@ class Translator:
         Args:
             path: the run directory.
             device: None: a GPU if there is one.
-            unknown_words: what is written for unknown words, see ``read_dictionary``. None: as the run does.
+            unknown_words: what is written for unknown words, see ``read_dictionary``. None: as the run does, if that
+                is no file, because a run of somebody else's may name any.
             trust: ``MODULE.NAME`` of each class and function that the run's config may name beside lookback's own,
                 because they run; ``oc.env`` lets it read environment variables.
 
         Raises:
-            InputError: if there is no trained run, or if its config names anything else.
+            InputError: if there is no trained run, if its config names anything else, or if it writes words of a file.
         """
         run = RunDirectory.existing(path)
         checkpoint = run.checkpoint()
@@ -134,7 +136,15 @@ class Translator:
         # never built from a run, so a callback of the user's own needs no trust here
         used = {key: value for key, value in checkpoint["config"].items() if key not in _OF_TRAINING}
         check_trusted(used, trusted, f"run={run.path}")
-        config = OmegaConf.create(plain_text(used, trusted))
+        words: Any = used.get("unknown_words") if unknown_words is None else unknown_words
+        if unknown_words is None and words not in UNKNOWN_WORDS:
+            raise InputError(
+                f"run={run.path}: unknown_words={shown(words)} in its config: a file has to be named by yourself; "
+                f"expected unknown_words=FILE, or one of {', '.join(UNKNOWN_WORDS)}"
+            )
+        config = OmegaConf.create({**plain_text(used, trusted), "unknown_words": words})
+        if isinstance(config.get("data"), DictConfig) and "cache" in config.data:
+            config.data.cache = None  # a corpus writes there
         weights = {
             name.removeprefix(_NETWORK): value
             for name, value in checkpoint["state_dict"].items()
@@ -150,7 +160,8 @@ class Translator:
         target = source if is_joint else Tokenizer.load(run.tokenizers / "target.json")
         sizes = (len(source), len(target), is_joint)
         try:
-            if trusted == TRUSTED:  # a class of the user's own may not know torch's meta device
+            # a class of the user's own may not know torch's meta device
+            if not names_any({part: used.get(part) for part in _OF_NETWORK}, trusted):
                 _check_shapes(config, sizes, weights)
             model = build_model(config, *sizes)
             model.load_state_dict(weights)
@@ -163,7 +174,7 @@ class Translator:
         if unusable := [name for name, value in weights.items() if not value.isfinite().all()]:
             raise InputError(f"{run.path}: {unusable[0]} holds values that are not finite: this training diverged")
         model.eval().to(_device(device))
-        return cls(run, config, source, target, model, unknown_words or config.unknown_words)
+        return cls(run, config, source, target, model, words)
 
     @property
     def looks_back(self) -> bool:

@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import SPECIAL_TOKENS, UNK
 from lookback.common.suggestions import nearest
-from lookback.common.words import Link
+from lookback.common.words import UNKNOWN_WORDS, Link
 from lookback.data import Tokenizer
 from lookback.data.corpora.lines import check_file, read_lines
 from lookback.evaluation import links, merge_to_words
 from lookback.search import Hypothesis
-
-UNKNOWN_WORDS = ("keep", "copy")
-"""The settings for unknown words that are not the path of a dictionary."""
 
 
 class Writer:

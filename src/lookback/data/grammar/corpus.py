@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import pyarrow.parquet as pq
 from annotated_types import Interval
 
-from lookback.common.checks import FilePath, Seed, Size, checked
+from lookback.common.checks import FilePath, Seed, checked
 from lookback.data.grammar.derive import AgreeingPair, Deriver, Pair
 from lookback.data.grammar.drawing import Drawing
 from lookback.data.preparation.cache import cached_folder
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SHORTEST, LONGEST = 3, 200  # words of the shortest sentence of the grammar, and of the longest that is allowed
 Length = Annotated[int, Interval(ge=SHORTEST, le=LONGEST)]
+Pairs = Annotated[int, Interval(ge=1, le=10_000_000)]  # ten million take hours to generate
 READY = Path(__file__).parent / "ready"  # the corpus of the default arguments: a first training need not generate it
 
 
@@ -57,9 +58,9 @@ class GrammarCorpus:
 
     def __init__(
         self,
-        train_pairs: Size = 40_000,
-        validation_pairs: Size = 1_000,
-        test_pairs: Size = 3_000,
+        train_pairs: Pairs = 40_000,
+        validation_pairs: Pairs = 1_000,
+        test_pairs: Pairs = 3_000,
         min_length: Length = 4,
         max_length: Length = 60,
         train_max_length: Length | None = None,

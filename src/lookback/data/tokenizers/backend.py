@@ -12,6 +12,8 @@ from typing import Any
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
+from lookback.common.files import read_regular
+
 # ``str.split()`` also splits at the four ASCII separators, which Unicode's White_Space property leaves out.
 _ASCII_SEPARATORS = r"[\x1c-\x1f]"
 # all white space of ``str.isspace()`` except U+0020
@@ -19,6 +21,7 @@ _OTHER_SPACES = "[\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u2
 
 _LARGEST_FILE = 100_000_000  # bytes; a vocabulary of 256,000 tokens takes about 30 million
 _MOST_GROWTH = 1000
+_LONGEST_TOKEN = 10_000  # characters; also of a word that no space parts, such as an address
 _TEXTS = ("content", "prepend", "prefix", "suffix", "replacement")
 """Keys of a step whose value it may write for a character."""
 
@@ -65,20 +68,22 @@ def saved_backend(path: Path) -> tokenizers.Tokenizer:
         ValueError: if it is another file.
         Exception: whatever the library raises on malformed content.
     """
-    if path.stat().st_size > _LARGEST_FILE:
-        raise ValueError(f"over {_LARGEST_FILE:,} bytes")
-    text = path.read_text(encoding="utf-8")
+    text = read_regular(path, _LARGEST_FILE).decode()
     state: dict[str, Any] = json.loads(text)
     for part in ("padding", "truncation", "post_processor"):
         if state[part] is not None:
             raise ValueError(f"{part}: expected null")
     if (growth := _growth([state["normalizer"], state["pre_tokenizer"], state["decoder"]])) > _MOST_GROWTH:
         raise ValueError(f"its steps may make a text {growth:,} times as long")
-    vocabulary = state["model"]["vocab"]
+    vocabulary, added = state["model"]["vocab"], state["added_tokens"]
     ids = set(range(len(vocabulary)) if isinstance(vocabulary, list) else vocabulary.values())
-    ids |= {token["id"] for token in state["added_tokens"]}
+    ids |= {token["id"] for token in added}
     if ids != set(range(len(ids))):
         raise ValueError("ids: expected 0, 1, 2 and so on")
+    pieces = (piece for piece, _ in vocabulary) if isinstance(vocabulary, list) else vocabulary
+    longest = max((*map(len, pieces), *(len(token["content"]) for token in added)), default=0)
+    if longest > _LONGEST_TOKEN:
+        raise ValueError(f"a token of {longest:,} characters; expected {_LONGEST_TOKEN:,} at most")
     return tokenizers.Tokenizer.from_str(text)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lookback.common.checks import Size, checked
+from lookback.common.checks import FilePath, Size, checked
 from lookback.common.configs import build
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import PAD
@@ -22,7 +22,8 @@ from lookback.search import Search
 from lookback.translation.doctor.attention_health import NAMES, attention_health
 from lookback.translation.doctor.computation import Case, answers_differ, examine
 from lookback.translation.doctor.finding import Finding, guarded, judged, skipped
-from lookback.translation.doctor.text import Pair, decoding, overlap, unknown_words, writes_again
+from lookback.translation.doctor.text import Pair, decoding, overlap, writes_again
+from lookback.translation.doctor.text import unknown_words as unknown_words_of
 from lookback.translation.translator import Translator
 
 _COMPARED = 12
@@ -39,6 +40,7 @@ def doctor(
     target: Path | str | None = None,
     sentences: Size = 200,
     trust: str | Sequence[str] = (),
+    unknown_words: FilePath | None = None,
 ) -> list[Finding]:
     """Examines a trained run, on the CPU.
 
@@ -48,6 +50,7 @@ def doctor(
         target: its translation. None: that of the run's test set.
         sentences: how many sentences are looked at, from all parts of the text.
         trust: names that the run's config may use beside lookback's own, see ``Translator.load``.
+        unknown_words: what the run's test wrote for unknown words, see ``Translator.load``.
 
     Returns:
         A finding for each check.
@@ -62,7 +65,8 @@ def doctor(
     pairs = _some([pair for pair in every if pair.source.split() and pair.target.split()], sentences)
     if not pairs:
         raise InputError(f"{source or directory.test}: no pair of it has words on both sides; expected some text")
-    translator, again = (Translator.load(run, "cpu", trust=trust) for _ in range(2))
+    words = None if unknown_words is None else str(unknown_words)
+    translator, again = (Translator.load(run, "cpu", words, trust) for _ in range(2))
     search = build(translator.config.search, Search)
     compared = _some(sorted(pairs, key=lambda pair: len(pair.source)), _COMPARED)
     tests = _some([prediction for prediction in predictions if prediction.source.split()], sentences)
@@ -78,8 +82,8 @@ def doctor(
     else:
         findings += [skipped(name, translator.why_no_alignment) for name in NAMES]
     findings += guarded("translations", lambda: decoding(translator, search, pairs))
-    findings.append(unknown_words("source", translator.source_tokenizer, [pair.source for pair in pairs]))
-    findings.append(unknown_words("target", translator.target_tokenizer, [pair.target for pair in pairs]))
+    findings.append(unknown_words_of("source", translator.source_tokenizer, [pair.source for pair in pairs]))
+    findings.append(unknown_words_of("target", translator.target_tokenizer, [pair.target for pair in pairs]))
     return findings + overlap(translator, every)
 
 
