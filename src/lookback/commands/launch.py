@@ -81,7 +81,7 @@ def launch(name: str) -> None:
         typed = sys.argv[1:]
         directory = resumed_directory(typed) if name == "train" else None
         sys.argv[1:] = quoted_paths(resumed_arguments(typed) if name == "train" else typed)
-        if outside_rank():  # rank 0 writes for all
+        if name == "train" and outside_rank():  # rank 0 writes for all
             sys.argv += ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
         start = hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)
         if directory is None:

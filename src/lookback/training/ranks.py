@@ -48,8 +48,8 @@ def check_ranks(config: DictConfig) -> None:
     devices, nodes = config.trainer.devices, config.trainer.get("num_nodes", 1)
     if started_outside() and outside_count() != devices * nodes:
         raise InputError(
-            f"trainer.devices={devices}, trainer.num_nodes={nodes}: expected trainer=ddp and, multiplied, "
-            f"{outside_count()}, the ranks that torchrun or srun has started"
+            f"trainer.devices={devices}, trainer.num_nodes={nodes}: expected trainer=ddp and "
+            f"devices · num_nodes = {outside_count()}, the ranks that torchrun or srun has started"
         )
     if nodes > 1 and not started_outside():
         raise InputError(f"trainer.num_nodes={nodes}: expected 1, or a start of every rank by torchrun or srun")
