@@ -41,13 +41,17 @@ def numbered(count: int) -> list[str]:
 
 def data(
     train: list[str] | None = None,
+    validation: list[str] | None = None,
     test: list[str] | None = None,
     train_max_length: int | None = None,
     vocabulary_size: int = 100,
     **changes,
 ) -> TranslationData:
     corpus = MemoryCorpus(
-        train or numbered(101), numbered(30), numbered(41) if test is None else test, train_max_length
+        train or numbered(101),
+        numbered(30) if validation is None else validation,
+        numbered(41) if test is None else test,
+        train_max_length,
     )
     settings = {
         "tokenization": WordTokenization(vocabulary_size),
