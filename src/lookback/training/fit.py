@@ -40,7 +40,6 @@ from lookback.training.resume import Resumed, check_not_shorter, check_same_sett
 from lookback.training.settings import check_training
 from lookback.training.test import print_results, test
 from lookback.training.trainer_settings import stream_settings, validation_settings
-from lookback.training.training_data import training_data
 
 
 @handled()
@@ -177,7 +176,7 @@ def _train_and_test(
         if has_gap
         else convergence(metrics.logged("validation/bleu"), metrics.logged("validation/perplexity")),
         cost=cost.summary(module.model),
-        training_data=training_data(data),
+        training_data=training_data_of(data),
     )
     print_results(record)
     print(f"training: {rates_line(record['cost'])}", flush=True)
