@@ -38,7 +38,7 @@ from lookback.training.quiet import quiet
 from lookback.training.ranks import SameOnAllRanks, check_ranks, environments, other_ranks, strategy
 from lookback.training.resume import Resumed, check_not_shorter, check_same_settings, check_same_text, resumed_from
 from lookback.training.settings import check_training
-from lookback.training.test import print_results, test
+from lookback.training.test import print_results, test, training_data_of
 from lookback.training.trainer_settings import stream_settings, validation_settings
 
 
