@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.forked import run_forked
 from support.running import PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING
 
 TINY = [*TINY_DATA, *TINY_MODEL, *TINY_TRAINING]
@@ -54,18 +55,19 @@ def arguments(name: str, overrides: Sequence[str]) -> list[str]:
 
 @pytest.fixture
 def command(environment: dict[str, str], tmp_path: Path) -> Command:
-    """`command("train", "attention=none")`, typed in an empty directory."""
+    """`command("train", "attention=none")`, typed in an empty directory.
+
+    It has an interpreter of its own only where it gets a variable that an interpreter reads, `PYTHON…`, or where there
+    are no forks.
+    """
 
     def run(script: str, *overrides: str, stdin: str | bytes = b"", **more: str) -> Done:
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        ended = subprocess.run(
-            arguments(script, overrides),
-            cwd=tmp_path,
-            env={**environment, **more},
-            input=data,
-            capture_output=True,
-            timeout=SECONDS,
-        )
+        typed, variables = arguments(script, overrides), {**environment, **more}
+        if hasattr(os, "fork") and not any(name.startswith("PYTHON") for name in more):
+            status, out, err = run_forked(typed[1:], tmp_path, variables, data, SECONDS)
+            return Done(status, out.decode(), err.decode())
+        ended = subprocess.run(typed, cwd=tmp_path, env=variables, input=data, capture_output=True, timeout=SECONDS)
         return Done(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
     return run
