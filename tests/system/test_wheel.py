@@ -79,14 +79,7 @@ def test_it_trains_compares_and_translates_from_any_directory(
     ran(program, "compare", "runs=sweep", "out=again", cwd=tmp_path, environment=environment)
     for name in ("comparison.csv", "arms.csv"):
         assert (tmp_path / "again" / name).is_file()
-    lines = ran(
-        python,
-        "-m",
-        "lookback",
-        "translate",
-        "run=sweep/1",
-        cwd=tmp_path,
-        environment=environment,
-        stdin="he sleeps .\n\n",
-    )
+    job = min(path.parents[1] for path in tmp_path.glob("sweep/*/test/results.json"))
+    translate = [python, "-m", "lookback", "translate", f"run={job}"]
+    lines = ran(*translate, cwd=tmp_path, environment=environment, stdin="he sleeps .\n\n")
     assert len(lines.splitlines()) == 2

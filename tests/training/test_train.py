@@ -330,13 +330,6 @@ def test_a_run_that_max_steps_ends_inside_an_epoch_is_validated_there(tmp_path: 
     assert found.checkpoint()["global_step"] in (3, 4)
 
 
-def test_a_diverged_training_stops_and_says_so(tmp_path: Path, grammar_cache: str) -> None:
-    wild = ("optimizer=sgd", "optimizer.lr=1e38", "trainer.gradient_clip_val=null", "trainer.max_epochs=2")
-    with pytest.raises(InputError, match=r"training diverged: the loss is (nan|inf) at update \d, in the batch of "):
-        run(tmp_path, grammar_cache, *wild)
-    assert "diverged" in json.loads((tmp_path / "status.json").read_text())["reason"]
-
-
 @pytest.mark.parametrize(
     ("override", "named"),
     [
@@ -378,7 +371,7 @@ def test_a_setting_is_refused_before_the_text_is_read(
     ("override", "named"),
     [
         ("batch.unit=words", r"^batch\.unit=words: expected one of sentences, tokens"),
-        ("optimizer.weight_decay=-1", r"^optimizer\.weight_decay=-1: expected a number, 0 or more"),
+        ("optimizer.weight_decay=-1", r"^optimizer\.weight_decay=-1: expected a number, 0 to 1,000"),
         ("label_smoothing=-1", r"label_smoothing=-1: expected"),
         ("seed=one", r"seed=one: expected a whole number"),
         ("seed=-1", r"seed=-1: expected a whole number"),

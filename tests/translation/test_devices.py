@@ -79,9 +79,6 @@ def test_a_process_that_is_killed_is_an_error() -> None:
 
 def test_devices_that_are_not_there_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     check_devices(9)
-    for wrong, message in ((0, "devices=0: expected 1 or more"), ("two", "devices='two': expected a whole number")):
-        with pytest.raises(InputError, match=message):
-            check_devices(wrong)  # type: ignore[arg-type]
     monkeypatch.setattr("torch.accelerator.device_count", lambda: 4)
     check_devices(4)
     with pytest.raises(InputError, match="devices=8: expected 1 to 4, the GPUs of this machine"):
