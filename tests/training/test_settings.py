@@ -63,10 +63,10 @@ LEGAL = {
     "test.source test.target test.alignment source_language target_language data.name data_dir revision cache limit "
     "subset_seed train_max_length max_length_ratio tokenizer.source tokenizer.target query fused deviation "
     "attention_deviation max_time gradient_clip_val limit_train_batches check_val_every_n_epoch val_check_interval "
-    "check_on_train_epoch_end entity group logger.name chart names.arm evaluate.search evaluate.unknown_words input "
+    "check_on_train_epoch_end entity group logger.name chart names.arm evaluate.search input "
     "out reverse gold compare.source reference baseline systems compare.alignments compare.bleu_tokenize "
     "evaluate.data.bleu_tokenize doctor.source "
-    "doctor.target",
+    "doctor.target evaluate.unknown_words translate.unknown_words doctor.unknown_words",
     "[]": "tags trust runs",
     "{}": "files systems compare.alignments evaluate.search",
 }
