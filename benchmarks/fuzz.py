@@ -1,7 +1,8 @@
 """Damaged files for every reader: each must give a value, or one line that names the file.
 
-    python benchmarks/fuzz.py --inputs 100000                        # all readers, two processes: hours
+    python benchmarks/fuzz.py --inputs 100000                        # all readers, one after the other: hours
     python benchmarks/fuzz.py --inputs 2000 --readers json,segments  # some of them
+    python benchmarks/fuzz.py --inputs 100000 --keep                 # counts to benchmarks/results/fuzz.csv
 
 An input is a valid file with some changes: bytes flipped, cut out, repeated, exchanged for another file's, numbers and
 texts that readers have stumbled over. A number names each input, and the same number always gives the same one. A
@@ -34,7 +35,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from machine import show
+from machine import keep, show
 
 from lookback.common.errors import InputError
 
@@ -607,7 +608,8 @@ def main() -> None:
     options.add_argument("--inputs", type=int, default=1000, help="of each reader")
     options.add_argument("--first", type=int, default=0, help="number of the first input")
     options.add_argument("--readers", default=",".join(READERS), help="some of these, with commas")
-    options.add_argument("--keep", type=Path, help="a folder for the first input of each fault")
+    options.add_argument("--faults", type=Path, help="a folder for the first input of each fault")
+    options.add_argument("--keep", action="store_true", help="the counts of each reader in place of its last ones")
     options.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     arguments = options.parse_args()
     if arguments.work:
@@ -629,15 +631,17 @@ def main() -> None:
             }
         )
         faults += [(name, first, count, what) for what, (first, count) in found.faults.items()]
-        if arguments.keep and found.faults:
-            _keep(name, [first for first, _ in found.faults.values()], arguments.keep)
+        if arguments.faults and found.faults:
+            _write_inputs(name, [first for first, _ in found.faults.values()], arguments.faults)
+        if arguments.keep:
+            keep("fuzz", rows[-1:], by=["reader"])
     show(rows)
     for name, first, count, what in faults:
         print(f"{name}, input {first} (and {count - 1} more): {what}")
     sys.exit(bool(faults))
 
 
-def _keep(name: str, numbers: Sequence[int], out: Path) -> None:
+def _write_inputs(name: str, numbers: Sequence[int], out: Path) -> None:
     """Writes inputs as files, to look at them."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:

@@ -10,7 +10,7 @@ from hydra.errors import HydraException
 
 from lookback.common.configs import leaves
 from lookback.common.errors import InputError
-from lookback.common.trust import check_trusted, is_interpolated, shown
+from lookback.common.trust import check_trusted, is_interpolated, name_shown
 from lookback.common.words import UNKNOWN_WORDS
 
 _KEY = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)
@@ -89,7 +89,7 @@ def check_overrides(
     """
     where = f"resume={directory}: {file}"
     for line in lines:
-        said = f"{where}: {shown(line)}"
+        said = f"{where}: {name_shown(line)}"
         try:
             override: Override = OverridesParser.create().parse_override(line)
         except (HydraException, RecursionError):
@@ -146,7 +146,7 @@ def check_sweeper(lines: Sequence[str], directory: Path, trusted: frozenset[str]
         InputError: for the first line that is anything else, such as another database.
     """
     for line in lines:
-        said = f"resume={directory}: multirun.yaml: {shown(line)}"
+        said = f"resume={directory}: multirun.yaml: {name_shown(line)}"
         try:
             override = OverridesParser.create().parse_override(line)
         except (HydraException, RecursionError):

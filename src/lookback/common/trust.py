@@ -118,7 +118,7 @@ def check_trusted(config: Any, trusted: frozenset[str], where: str) -> None:
     key, name = refused[0]
     is_own = isinstance(name, str) and name in _OWN
     what = "lookback's own, but not built in this place" if is_own else "no class or function of lookback's own"
-    said = f"{where}: {shown(key)}={shown(name)}: this is {what}"
+    said = f"{where}: {name_shown(key)}={name_shown(name)}: this is {what}"
     # nobody is told to allow what only a stranger would write
     if is_own or not all(isinstance(name, str) and _NAME.fullmatch(name) for _, name in refused):
         raise InputError(said)
@@ -190,7 +190,7 @@ def is_interpolated(text: str, trusted: frozenset[str]) -> bool:
     return "${" in (_ENVIRONMENT_VALUE.sub("", text) if ENVIRONMENT in trusted else text)
 
 
-def shown(name: Any) -> str:
+def name_shown(name: Any) -> str:
     """A name as messages write it: in one line, and not too long."""
     text = name if isinstance(name, str) and name.isprintable() else ascii(name)
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
@@ -227,5 +227,5 @@ def _values(config: Any, where: str) -> Iterator[tuple[str, Any]]:
             yield key, value
         else:
             raise InputError(
-                f"{where}: {shown(key)}: found {kind.__name__} in its config; expected texts, numbers and lists"
+                f"{where}: {name_shown(key)}: found {kind.__name__} in its config; expected texts, numbers and lists"
             )

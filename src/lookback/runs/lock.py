@@ -8,8 +8,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lookback.common.errors import InputError
-from lookback.common.files import write_json
+from lookback.common.files import read_regular, write_json
 
+_LARGEST = 10_000
+"""Bytes of ``.lock.json``."""
 _PROBE = 1.0
 """Seconds. ``is_locked`` holds a lock for a moment; a training holds it for longer."""
 
@@ -66,7 +68,7 @@ def holder(directory: Path) -> int | None:
     if not is_locked(directory):
         return None
     try:
-        record = json.loads((directory / ".lock.json").read_text(encoding="utf-8"))
+        record = json.loads(read_regular(directory / ".lock.json", _LARGEST))
         here = record["host"] == socket.gethostname() and record["process"] != os.getpid()
         return int(record["process"]) if here else None
     except (OSError, ValueError, LookupError, TypeError):
@@ -76,7 +78,7 @@ def holder(directory: Path) -> int | None:
 def _said(holder: Path) -> str:
     """Who holds the lock, in words."""
     try:
-        record = json.loads(holder.read_text(encoding="utf-8"))
+        record = json.loads(read_regular(holder, _LARGEST))
         return f"process {record['process']} on {record['host']}"
     except (OSError, ValueError, LookupError, TypeError):
         return "another process"

@@ -24,7 +24,7 @@ from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.plugins.environments import ClusterEnvironment, LightningEnvironment
 from omegaconf import DictConfig, OmegaConf
 
-from lookback.common.configs import explain, one_line
+from lookback.common.configs import explain, flattened, one_line
 from lookback.common.errors import InputError
 from lookback.common.outside_ranks import outside_count, started_outside
 from lookback.data import TranslationData
@@ -143,7 +143,7 @@ class SameOnAllRanks(Callback):
     """
 
     def __init__(self, config: dict[str, Any], data: TranslationData) -> None:
-        self._digests = {key: _digest(value) for key, value in _flattened("", config).items()}
+        self._digests = {key: _digest(value) for key, value in flattened("", config).items()}
         for side, tokenizer in (("source", data.source_tokenizer), ("target", data.target_tokenizer)):
             self._digests[f"{side} tokenizer"] = _digest(tokenizer.to_json())
         self._digests["test set"] = data.fingerprint
@@ -273,14 +273,6 @@ def _end_if_stuck(ranks: list[_Rank], finished: threading.Event, status: Path) -
             record_failure(status, failures[0])
             print(f"error: {failures[0]}", file=sys.stderr, flush=True)
             os._exit(1)
-
-
-def _flattened(name: str, value: Any) -> dict[str, Any]:
-    """The settings inside ``value`` by their full keys."""
-    if not isinstance(value, dict):
-        return {name: value}
-    inside = (_flattened(f"{name}.{key}" if name else str(key), part) for key, part in value.items())
-    return {key: leaf for part in inside for key, leaf in part.items()}
 
 
 def _digest(value: Any) -> str:

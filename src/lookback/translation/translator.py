@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from lookback.common.configs import one_line
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import EOS
-from lookback.common.trust import check_trusted, names_any, plain_text, shown, trusted_names
+from lookback.common.trust import check_trusted, name_shown, names_any, plain_text, trusted_names
 from lookback.common.words import UNKNOWN_WORDS, Link
 from lookback.data import Batch, BucketBatchSampler, Tokenizer, encode_sources
 from lookback.data.preparation.encoding import encode_arrays
@@ -139,7 +139,7 @@ class Translator:
         words: Any = used.get("unknown_words") if unknown_words is None else unknown_words
         if unknown_words is None and words not in UNKNOWN_WORDS:
             raise InputError(
-                f"run={run.path}: unknown_words={shown(words)} in its config: a file has to be named by yourself; "
+                f"run={run.path}: unknown_words={name_shown(words)} in its config: a file has to be named by yourself; "
                 f"expected unknown_words=FILE, or one of {', '.join(UNKNOWN_WORDS)}"
             )
         config = OmegaConf.create({**plain_text(used, trusted), "unknown_words": words})

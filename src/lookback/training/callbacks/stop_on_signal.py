@@ -17,8 +17,7 @@ class StopOnSignal(Callback):
 
     The checkpoint is written at the next moment from which a training is resumed exactly (see ``LastCheckpoint``):
     after the update that is being computed, or at once during a validation, which is then repeated. Two validations are
-    finished first: one between the batches of an update, and the last one if the update before it has no checkpoint. A
-    training without a ``LastCheckpoint`` ends without a checkpoint.
+    finished first: one between the batches of an update, and the last one if the update before it has no checkpoint.
 
     If one rank of a distributed training gets a signal, all ranks stop after the same update. They agree after each
     update, on that and on whether ``LastCheckpoint`` is late.
@@ -41,10 +40,9 @@ class StopOnSignal(Callback):
         if within_update(trainer):
             return
         last = last_checkpoint(trainer)
-        asked, late = agreed(trainer, signals.received() is not None, last is not None and last.is_late())
+        asked, late = agreed(trainer, signals.received() is not None, last.is_late())
         self._stops |= asked
-        if last is not None:
-            last.due |= self._stops or late
+        last.due |= self._stops or late
 
     def on_train_batch_start(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, batch: Batch, batch_idx: int
@@ -52,21 +50,16 @@ class StopOnSignal(Callback):
         if not self._stops:
             return
         last = last_checkpoint(trainer)
-        if last is not None:
-            last.write_collected(trainer)
-        if last is None or last.holds(trainer):
+        last.write_collected(trainer)
+        if last.holds(trainer):
             self._end()
 
     def on_train_epoch_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        last = last_checkpoint(trainer)
-        if self._stops and (last is None or last.holds(trainer)):
+        if self._stops and last_checkpoint(trainer).holds(trainer):
             self._end()
 
     def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
-        if not self._asked(trainer):
-            return
-        last = last_checkpoint(trainer)
-        if last is None or last.write_in_validation(trainer):
+        if self._asked(trainer) and last_checkpoint(trainer).write_in_validation(trainer):
             self._end()
 
     def on_validation_batch_start(
@@ -102,7 +95,7 @@ def agreed(trainer: lightning.Trainer, *flags: bool) -> list[bool]:
     return [bool(count) for count in ranks]
 
 
-def last_checkpoint(trainer: lightning.Trainer) -> LastCheckpoint | None:
-    """The callback of a trainer that writes the last checkpoint."""
+def last_checkpoint(trainer: lightning.Trainer) -> LastCheckpoint:
+    """The callback of a trainer that writes the last checkpoint; each training has one."""
     callbacks = trainer.callbacks  # type: ignore[attr-defined]
-    return next((callback for callback in callbacks if isinstance(callback, LastCheckpoint)), None)
+    return next(callback for callback in callbacks if isinstance(callback, LastCheckpoint))
