@@ -3,8 +3,8 @@
     python benchmarks/killed_sweeps.py                            every launcher, and a search by Optuna
     python benchmarks/killed_sweeps.py --ways joblib --jobs 5 experiment=smoke
 
-All processes of a sweep are killed with SIGKILL as soon as one job has ended and another has a checkpoint. The same line
-then ends the sweep. `kept`: jobs that had ended, whose files are the same afterwards, to the byte and the time.
+All processes of a sweep are killed with SIGKILL as soon as one job has ended and another has a checkpoint. The same
+line then ends the sweep. `kept`: jobs that had ended, whose files are the same afterwards, to the byte and the time.
 `same_numbers`: BLEU, chrF and perplexity of all jobs are those of the sweep that was never stopped, to the last digit.
 What was printed, by both parts of each sweep, is written to docs/killed_sweeps.txt.
 """
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -44,7 +45,8 @@ def main() -> None:
     parser.add_argument("--log", type=Path, default=ROOT / "docs" / "killed_sweeps.txt")
     parser.add_argument("settings", nargs="*", default=SMALL, help="of each job")
     arguments = parser.parse_args()
-    rows, log = [], []
+    rows: list[dict[str, object]] = []
+    log: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
         for way in arguments.ways:
             rows.append(_killed_and_typed_again(Path(scratch, way), way, arguments.jobs, arguments.settings, log))
@@ -70,8 +72,8 @@ def _killed_and_typed_again(
     ended = {job for job, status in before.items() if status == "finished"}
     files = {path: path.stat().st_mtime_ns for job in ended for path in (killed / job).rglob("*") if path.is_file()}
     contents = {path: path.read_bytes() for path in files}
-    after = _part(command, folder, log)
-    whole = _part([*line, "hydra.sweep.dir=whole"], folder, None)
+    _part(command, folder, log)
+    _part([*line, "hydra.sweep.dir=whole"], folder, None)
     changed = {
         path.relative_to(killed).parts[0]
         for path, written in files.items()
@@ -88,15 +90,14 @@ def _killed_and_typed_again(
         "kept": len(ended - changed),
         "finished": sum(status == "finished" for status in statuses.values()),
         "same_numbers": len(numbers) == jobs and numbers == _numbers(folder / "whole"),
-        "exit": f"{after['exit']}, {whole['exit']}",
     }
 
 
 def _part(command: Sequence[str], folder: Path, log: list[str] | None, until: Path | None = None) -> dict[str, str]:
-    """Runs a sweep to its end, or until jobs below ``until`` have come far enough.
+    """Runs a sweep to its end, or until the jobs below ``until`` have come far enough. Exits if that does not happen.
 
     Returns:
-        the status of each job at the moment of the kill; without a kill the status with which the sweep exits.
+        the status of each job at the moment of the kill; nothing without a kill.
     """
     printed = folder / "printed.txt"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
@@ -125,7 +126,7 @@ def _part(command: Sequence[str], folder: Path, log: list[str] | None, until: Pa
         sys.exit(f"{' '.join(command)}: exit status {process.returncode}\n{said[-3000:]}")
     if log is not None:
         log += [f"$ python {' '.join(command)}", _plain(said, folder), *(["Killed", ""] if statuses else [""])]
-    return statuses or {"exit": str(process.returncode)}
+    return statuses
 
 
 def _far_enough(sweep: Path) -> bool:
@@ -140,7 +141,7 @@ def _statuses(sweep: Path) -> dict[str, str]:
     return {path.parent.name: json.loads(path.read_text())["status"] for path in sweep.glob("*/status.json")}
 
 
-def _numbers(sweep: Path) -> dict[str, tuple[float, ...]]:
+def _numbers(sweep: Path) -> dict[str, tuple[object, ...]]:
     from lookback.runs.results import read_results
 
     records = {path.parents[1].name: read_results(path) for path in sweep.glob("*/test/results.json")}
@@ -152,10 +153,8 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
     own = psutil.Process(process.pid)
     others = own.children(recursive=True)
     for each in (own, *others):
-        try:
+        with suppress(psutil.NoSuchProcess):
             each.kill()
-        except psutil.NoSuchProcess:
-            pass
     psutil.wait_procs(others, timeout=10)
     process.wait()
 
