@@ -1,5 +1,6 @@
 """How commands fail: one line for what the user can mend."""
 
+import logging.config
 import copy
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from lookback.commands.launch import COMMANDS, explain, plain_errors, restored_if_refused, resumed_arguments
+from lookback.commands.kept_settings import KeptSettings, restored_if_refused
+from lookback.commands.launch import COMMANDS, explain, plain_errors, resumed_arguments, with_flags_first
 from lookback.common.errors import InputError
 from support.running import CONF
 
@@ -141,15 +143,16 @@ def test_configs_are_restored_if_the_run_never_began(tmp_path: Path, begun: bool
     config.parent.mkdir()
     config.write_text("before")
 
-    def resume() -> None:
-        with restored_if_refused(tmp_path):
+    def start() -> None:
+        with restored_if_refused():
+            KeptSettings().on_run_start(OmegaConf.create({"hydra": {"run": {"dir": str(tmp_path)}}}))
             config.write_text("after")
             if begun:
                 (tmp_path / "status.json").write_text("{}")
             sys.exit(2)
 
     with pytest.raises(SystemExit):
-        resume()
+        start()
     assert config.read_text() == ("after" if begun else "before")
 
 
@@ -163,9 +166,53 @@ def test_without_resume_arguments_stay() -> None:
     assert resumed_arguments(["-m", "seed=1,2"]) == ["-m", "seed=1,2"]
 
 
-def test_resume_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="expected a run directory"):
-        resumed_arguments([f"resume={tmp_path}"])
+def test_flags_may_stand_anywhere() -> None:
+    assert with_flags_first(["attention=dot", "-m", "seed=1,2"]) == ["-m", "attention=dot", "seed=1,2"]
+    assert with_flags_first(["seed=1"]) == ["seed=1"]
+
+
+@pytest.mark.parametrize("typed", ["resume", "resume="])
+def test_resume_without_a_directory_is_refused(typed: str) -> None:
+    with pytest.raises(InputError, match=f"{typed}: expected resume=DIR"):
+        resumed_arguments(["seed=1", typed])
+
+
+@pytest.mark.parametrize(("flags", "left"), [([], ".hydra"), (["-m"], "multirun.yaml")])
+def test_resume_of_what_is_no_run_is_refused_before_its_files_are(tmp_path: Path, flags: list[str], left: str) -> None:
+    """A folder of runs has links of W&B's, which lead elsewhere."""
+    (tmp_path / "link").symlink_to("/")
+    resume = [*flags, f"resume={tmp_path}"]
+    with pytest.raises(InputError, match=f"no {left} there; expected the directory of a (run|sweep)$"):
+        resumed_arguments(resume)
+    inside = tmp_path / "day" / "time"
+    (inside / left).mkdir(parents=True)
+    with pytest.raises(InputError, match=f"; inside are {inside}$"):
+        resumed_arguments(resume)
+
+
+def test_a_sweep_with_links_of_wandb_is_resumed(tmp_path: Path) -> None:
+    """W&B leaves a link to its log in the directory of each job."""
+    logs = tmp_path / "0ff1ce" / "wandb" / "offline-run" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "debug-core.log").symlink_to("/nowhere/core-debug.log")
+    (tmp_path / "multirun.yaml").write_text("hydra:\n  overrides:\n    task:\n    - seed=1,2\n")
+    assert resumed_arguments(["-m", f"resume={tmp_path}"])[:2] == ["-m", "seed=1,2"]
+
+
+def test_several_values_without_m_name_it() -> None:
+    message = explain(composition_error("attention=none,dot"))
+    assert message == (
+        "attention=none,dot: several values; expected a sweep, python train.py -m attention=none,dot, or a list in "
+        "brackets"
+    )
+
+
+def test_a_log_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Unable to configure") as caught:
+        logging.config.dictConfig(
+            {"version": 1, "handlers": {"file": {"class": "logging.FileHandler", "filename": str(tmp_path)}}}
+        )
+    assert explain(caught.value) == f"{tmp_path}: Is a directory"
 
 
 def test_hydras_store_is_not_copied() -> None:

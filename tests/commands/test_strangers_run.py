@@ -197,6 +197,14 @@ def test_a_class_of_the_users_own_needs_trust(
     assert lookback.load(run, device="cpu", trust=[name]).looks_back
 
 
+def test_a_class_that_is_not_there_is_named(finished: Path, tmp_path: Path) -> None:
+    """Trusted, but in a file of its owner's: nothing is wrong with the weights."""
+    name = "nowhere_here.Own"
+    run = changed(finished, tmp_path / "run", lambda found: found["config"]["attention"].update(_target_=name))
+    with pytest.raises(InputError, match=f"run={run}: {name} is not there; expected its file in this directory"):
+        lookback.load(run, device="cpu", trust=name)
+
+
 def test_a_callback_of_a_training_needs_no_trust(finished: Path, tmp_path: Path) -> None:
     """Only a training builds it."""
     mine = {"_target_": "mine.Callback"}
@@ -301,3 +309,12 @@ def test_a_run_that_only_its_owner_writes_to_is_one_line_before_the_test(finishe
     with pytest.raises(InputError, match="evaluations") as caught:
         opened("evaluate", f"run='{run}'", "accelerator=cpu")
     assert "expected out=NEW, a directory where you may write" in str(caught.value)
+
+
+def test_evaluations_are_not_written_through_a_link_of_a_run(finished: Path, tmp_path: Path) -> None:
+    run = changed(finished, tmp_path / "run", lambda found: None)
+    (tmp_path / "elsewhere").mkdir()
+    (run / "evaluations").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="evaluations is a link that leads out of the run; expected out=NEW"):
+        opened("evaluate", f"run='{run}'", "accelerator=cpu")
+    assert not any((tmp_path / "elsewhere").iterdir())

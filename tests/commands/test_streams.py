@@ -70,3 +70,46 @@ def test_translate_without_its_input_says_so(finished: Path, tmp_path: Path) -> 
     done = shell([sys.executable, str(PROJECT / "translate.py"), f"run={finished}"], "<&-", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: standard input is closed; expected text, or input=FILE\n"
+
+
+_LASTING = """
+import os, sys
+from lookback.commands.streams import lasting_streams
+lasting_streams()
+lasting_streams()
+for number in range(3):
+    print("a line", flush=True)
+    os.read(0, 1)
+os.write(2, b"the end\\n")
+"""
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_what_prints_outlasts_its_reader(after: int) -> None:
+    """A pipe whose reader goes away after some lines; they are said to be lost once."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _LASTING],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    )
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
+    for number in range(3):
+        if number == after:
+            process.stdout.close()
+        elif number < after:
+            assert process.stdout.readline() == b"a line\n"
+        process.stdin.write(b".")
+    said = process.stderr.read().decode().splitlines()
+    assert process.wait() == 0
+    assert said == ["note: standard output: Broken pipe; going on without it", "the end"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is full")
+def test_a_full_disk_of_a_log_ends_no_training(tmp_path: Path) -> None:
+    done = shell([sys.executable, "-c", _LASTING], "> /dev/full < /dev/zero", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "note: standard output: No space left on device; going on without it\nthe end\n"

@@ -123,6 +123,12 @@ def test_an_old_file_that_is_broken_is_refused_by_its_key(tmp_path, by_length):
         read_results(tmp_path / "results.json")
 
 
+def test_a_text_sends_nothing_to_a_terminal(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({**score(), "arm": "x\x1b]52;c;ZXZpbA==\x07", "git": "\x1b[31m"}))
+    assert (read_results(path)["arm"], read_results(path)["git"]) == ("x␛]52;c;ZXZpbA==␇", "␛[31m")
+
+
 def test_unreadable_files_are_named(tmp_path):
     with pytest.raises(InputError, match=r"absent.json: No such file"):
         read_results(tmp_path / "absent.json")

@@ -6,10 +6,11 @@ import pytest
 from omegaconf import OmegaConf
 
 import lookback
-from lookback.common.configs import without_environment
+from lookback.common.configs import hide_environment, without_environment
 from lookback.common.errors import InputError
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
+from lookback.runs.status import read_status
 from lookback.training.build import plain_config
 from lookback.training.resume import check_same_settings
 from support.running import compose, run
@@ -76,6 +77,34 @@ def test_a_run_trains_with_it_and_no_file_holds_it(
     monkeypatch.setenv("CORPORA", str(tmp_path / "elsewhere"))
     check_same_settings(config, plain_config(compose(directory, *options)), RunDirectory(directory))
     assert lookback.load(directory, device="cpu").config.data.cache is None
+
+
+def test_the_reason_of_a_failure_does_not_hold_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grammar_cache: str
+) -> None:
+    monkeypatch.setenv("TOKEN", "hunter2")
+    with pytest.raises(InputError, match="lexicon=hunter2"):
+        run(tmp_path, grammar_cache, "data.lexicon=${oc.env:TOKEN}")
+    reason = read_status(tmp_path / "status.json")[1]
+    assert reason is not None
+    assert "data.lexicon=${oc.env:TOKEN}: expected one of small" in reason
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("no file hunter2", "no file ${oc.env:TOKEN}"),
+        ("64 rows of abc, seed 7", "64 rows of abc, seed 7"),
+        ("hunter2hunter22", "${oc.env:TOKEN}${oc.env:LONGER}"),
+    ],
+)
+def test_what_comes_from_the_environment_is_hidden(text: str, hidden: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TOKEN": "hunter2", "LONGER": "hunter22", "SHORT": "abc", "SIZE": "64"}.items():
+        monkeypatch.setenv(name, value)
+    names = ("TOKEN", "LONGER", "SHORT", "SIZE")
+    config = OmegaConf.create({**{name: f"${{oc.env:{name}}}" for name in names}, "wrong": "${nothing}"})
+    assert hide_environment(text, config) == hidden
 
 
 def test_a_text_is_resolved_once(tmp_path: Path, grammar_cache: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,6 +95,8 @@ def evaluate(config: DictConfig) -> Results:
     trained_on = read_results(own_results) if own_results.is_file() else unknown
     now = f"{datetime.now():%Y-%m-%d_%H-%M-%S.%f}"
     directory = Path(config.out) if config.out else trained.run.path / "evaluations" / now
+    if not config.out and not directory.parent.resolve().is_relative_to(trained.run.path.resolve()):
+        raise InputError(f"{directory.parent} is a link that leads out of the run; expected out=NEW, a directory")
     if (directory / "results.json").exists():
         raise InputError(f"out={directory}: holds results already; expected a new directory")
     try:  # before the work of a test: a run of somebody else's may be one that only its owner writes to

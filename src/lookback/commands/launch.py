@@ -21,6 +21,7 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 
+from lookback.commands.kept_settings import restored_if_refused
 from lookback.commands.overrides import (
     check_files,
     check_overrides,
@@ -29,10 +30,10 @@ from lookback.commands.overrides import (
     quoted,
     quoted_paths,
 )
-from lookback.commands.streams import open_closed_streams
+from lookback.commands.streams import lasting_streams, open_closed_streams
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
-from lookback.common.files import atomic_write, read_regular
+from lookback.common.files import read_regular
 from lookback.common.outside_ranks import outside_rank
 from lookback.common.own_directory import leave_out_strangers, own_directory
 from lookback.common.trust import check_trusted, held_to, trusted_names
@@ -58,6 +59,7 @@ COMMANDS = {
 }
 """By the name of a command: its module, the function that takes its config, and what it does."""
 
+_MULTIRUN = ("-m", "--multirun")
 _PACKAGE = Path(__file__).parents[1]
 _LARGEST = 1_000_000
 """Bytes of a file in .hydra. Hydra's have some thousands."""
@@ -78,18 +80,21 @@ def launch(name: str) -> None:
             stream.reconfigure(encoding="utf-8")
     Plugins.instance().register(LocalConfigs)
     with plain_errors():
-        typed = sys.argv[1:]
+        typed = with_flags_first(sys.argv[1:])
         directory = resumed_directory(typed) if name == "train" else None
         sys.argv[1:] = quoted_paths(resumed_arguments(typed) if name == "train" else typed)
+        if name == "train":
+            lasting_streams()
         if name == "train" and outside_rank():  # rank 0 writes for all
             sys.argv += ["hydra.output_subdir=null", "hydra/job_logging=stdout"]
         start = hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=name)
         if directory is None:
-            start(_task(name))()
+            with restored_if_refused():
+                start(_task(name))()
             return
         trusted = typed_trust(typed)
         # a sweep imports what its jobs name before the first of them begins
-        with restored_if_refused(directory), held_to(trusted, f"resume={directory}"):
+        with restored_if_refused(), held_to(trusted, f"resume={directory}"):
             start(trusting(_task(name), directory, trusted))()
 
 
@@ -172,37 +177,21 @@ def plain_errors() -> Iterator[None]:
         sys.exit(2)
 
 
-@contextmanager
-def restored_if_refused(directory: Path) -> Iterator[None]:
-    """Restores the configs in ``directory``/.hydra if the command ends with bad input before the run begins.
-
-    When a run is resumed, Hydra writes the arguments there before they can be checked. A run that has begun writes
-    status.json.
-
-    Args:
-        directory: the run that is resumed.
-    """
-    before = {path: read_regular(path, _LARGEST) for path in (directory / ".hydra").glob("*.yaml")}
-    started = _modified(directory / "status.json")
-    try:
-        yield
-    except SystemExit as end:
-        if end.code == 2 and _modified(directory / "status.json") == started:
-            for path, content in before.items():
-                if read_regular(path, _LARGEST) != content:
-                    with atomic_write(path) as file:
-                        file.write(content)
-        raise
-
-
-def _modified(path: Path) -> int | None:
-    return path.stat().st_mtime_ns if path.is_file() else None
+def with_flags_first(arguments: list[str]) -> list[str]:
+    """The arguments with ``-m`` before the others: Hydra takes no setting after it if one stands before it."""
+    flags = [argument for argument in arguments if argument in _MULTIRUN]
+    return [*flags[:1], *(argument for argument in arguments if argument not in _MULTIRUN)]
 
 
 def resumed_directory(arguments: list[str]) -> Path | None:
     """The directory of the last ``resume=DIR``; None if there is none."""
-    resumes = [argument for argument in arguments if argument.startswith("resume=")]
-    return Path(resumes[-1].removeprefix("resume=")) if resumes else None
+    resumes = [argument for argument in arguments if re.match(r"resume(=|$)", argument)]
+    if not resumes:
+        return None
+    directory = resumes[-1].removeprefix("resume").removeprefix("=")
+    if not directory:
+        raise InputError(f"{resumes[-1]}: expected resume=DIR, the directory of a run or, with -m, of a sweep")
+    return Path(directory)
 
 
 def resumed_arguments(arguments: list[str]) -> list[str]:
@@ -215,15 +204,18 @@ def resumed_arguments(arguments: list[str]) -> list[str]:
         The arguments for Hydra: those of the run or sweep first, then the others that were typed, so that these count.
 
     Raises:
-        InputError: if DIR is not a run directory or, with ``-m``, not the directory of a sweep.
+        InputError: if DIR is not a run directory or, with ``-m``, not the directory of a sweep; if nothing can be
+            written there, or if it has links that lead out of it.
     """
     directory = resumed_directory(arguments)
     if directory is None:
         return arguments
+    of_sweep = any(argument in _MULTIRUN for argument in arguments)
+    _check_is_there(directory, of_sweep)
     check_files(directory)
-    rest = [argument for argument in arguments if not argument.startswith(("resume=", "trust="))]
-    if flags := {"-m", "--multirun"} & set(rest):
-        rest = [argument for argument in rest if argument not in flags]
+    taken = (*_MULTIRUN, "resume=", "trust=")
+    rest = [argument for argument in arguments if not argument.startswith(taken)]
+    if of_sweep:
         lines, sweeper = _sweep_lines(directory, rest)
         check_swept(lines, directory, typed_trust(arguments))
         check_sweeper(sweeper, directory, typed_trust(arguments))
@@ -233,6 +225,22 @@ def resumed_arguments(arguments: list[str]) -> list[str]:
     check_overrides(lines, directory, typed_trust(arguments))
     # a trial of a search has its hparams_search, which asks for more of them
     return [*lines, "hydra.mode=RUN", f"hydra.run.dir={quoted(str(directory))}", *rest]
+
+
+def _check_is_there(directory: Path, of_sweep: bool) -> None:
+    """Checks that a directory is one of a run, or of a sweep, and may be written to."""
+    expected, left = ("sweep", "multirun.yaml") if of_sweep else ("run", ".hydra")
+    if not (directory / left).exists():
+        hint = ""
+        if not of_sweep and (directory / "multirun.yaml").is_file():
+            hint = "; it is a sweep, which goes on with -m"
+        elif of_sweep and (directory / ".hydra").is_dir():
+            hint = "; it is a run, which goes on without -m"
+        elif inside := sorted(path.parent for path in directory.rglob(left))[:3]:
+            hint = f"; inside are {', '.join(map(str, inside))}"
+        raise InputError(f"resume={directory}: no {left} there; expected the directory of a {expected}{hint}")
+    if not os.access(directory, os.W_OK):
+        raise InputError(f"resume={directory}: nothing can be written there; expected a {expected} of your own")
 
 
 def saved_arguments(directory: Path) -> list[str]:
@@ -253,8 +261,7 @@ def saved_arguments(directory: Path) -> list[str]:
         if isinstance(whole, dict) and "verbose" in whole:  # what Hydra writes last: with it, all is there
             return [str(override) for override in whole["overrides"]["task"]]
     if not (folder / "config.yaml").is_file():
-        hint = "; it is a sweep, which goes on with -m" if (directory / "multirun.yaml").is_file() else ""
-        raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory{hint}")
+        raise InputError(f"resume={directory}: no .hydra/overrides.yaml there; expected a run directory")
     if any((directory / "checkpoints").glob("*.ckpt")):
         raise InputError(
             f"resume={directory}: what the run was started with is lost (no list in .hydra/overrides.yaml); expected "
@@ -277,10 +284,6 @@ def _sweep_lines(directory: Path, typed: list[str]) -> tuple[list[str], list[str
     A launcher, and all else of Hydra's own settings, is typed again.
     """
     path = directory / "multirun.yaml"
-    if not path.is_file():
-        raise InputError(
-            f"resume={directory}: no multirun.yaml there; expected the directory of a sweep, because of -m"
-        )
     try:
         overrides = read_keys(path)["hydra"]["overrides"]
         lines = [str(line) for line in overrides["task"]]

@@ -178,7 +178,7 @@ def check_files(directory: Path) -> None:
     for path in directory.rglob("*"):
         if path.is_symlink():
             # W&B itself leaves links to its logs: it makes them anew, and writes to none
-            is_of_wandb = path.relative_to(directory).parts[0] == "wandb" and path.suffix == ".log"
+            is_of_wandb = "wandb" in path.relative_to(directory).parts and path.suffix == ".log"
             if not is_of_wandb and not path.resolve().is_relative_to(home):
                 raise InputError(f"resume={directory}: {path} is a link that leads out of the run; expected its own")
         elif not (path.is_file() or path.is_dir()):

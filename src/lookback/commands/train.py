@@ -3,17 +3,21 @@
 import logging
 import math
 import os
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from traceback import format_exception
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from lookback.commands.jobs import outcome
-from lookback.common.configs import explain, one_line
+from lookback.commands.streams import lasting_streams
+from lookback.common.configs import explain, hide_environment, one_line
 from lookback.common.errors import InputError
 from lookback.common.outside_ranks import outside_rank, started_outside
+from lookback.common.signals import Interrupted
 from lookback.training.fit import train, train_as_rank
 
 log = logging.getLogger(__name__)
@@ -32,19 +36,35 @@ def run_job(config: DictConfig) -> float | None:
         the job failed.
     """
     hydra = HydraConfig.get()
+    lasting_streams()  # a launcher may have started this process
     if started_outside() and hydra.mode == RunMode.MULTIRUN:
         raise InputError("--multirun: expected one training where torchrun or srun starts the ranks")
     if outside_rank():
         with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):  # rank 0 prints for all
             train_as_rank(config, hydra.runtime.output_dir)
         return None
+    directory = Path(hydra.runtime.output_dir)
     if hydra.mode != RunMode.MULTIRUN:
-        train(config, hydra.runtime.output_dir)
+        with _way_on(directory, f"resume={directory}"):
+            train(config, directory)
         return None
     print(f"\n#{hydra.job.num}  {' '.join(hydra.overrides.task)}", flush=True)
     try:
-        train(config, hydra.runtime.output_dir)
+        with _way_on(directory, f"-m resume={hydra.sweep.dir}"):
+            train(config, directory)
     except Exception as error:
-        log.error(one_line(error), exc_info=explain(error) is None)
+        said = one_line(error) if explain(error) is not None else "".join(format_exception(error))
+        log.error(hide_environment(said, config))
         return math.nan
-    return outcome(Path(hydra.runtime.output_dir), config.optimized_metric)[0]
+    return outcome(directory, config.optimized_metric)[0]
+
+
+@contextmanager
+def _way_on(directory: Path, resume: str) -> Iterator[None]:
+    """Says what a training that a signal ends has saved, and how to go on."""
+    try:
+        yield
+    except Interrupted:
+        saved = "what is trained is saved in" if (directory / "checkpoints" / "last.ckpt").is_file() else "no update in"
+        print(f"stopped; {saved} {directory}\nto go on: python train.py {resume}", flush=True)
+        raise

@@ -1,7 +1,9 @@
 """Builds objects from a config, and explains its errors in one line. Only this module and the commands use Hydra."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from lookback.common.errors import InputError
@@ -91,6 +93,32 @@ def without_environment(config: Any) -> Any:
     return _with_texts_of(written, resolved)
 
 
+def hide_environment(text: str, config: Any) -> str:
+    """``text`` with ``${oc.env:NAME}`` in place of what a config takes from the environment: it may be a secret.
+
+    Numbers and words of under four characters stay, as they stand in many a text that says something else.
+    """
+    from omegaconf import OmegaConf
+    from omegaconf.resolvers import oc
+
+    names: dict[str, str] = {}
+
+    def noted(name: str, *default: Any) -> Any:
+        names.update({os.environ[name]: name} if name in os.environ else {})
+        return oc.env(name, *default)
+
+    OmegaConf.register_new_resolver("oc.env", noted, replace=True)
+    try:
+        with suppress(Exception):  # the config itself may be what is wrong
+            OmegaConf.to_container(config, resolve=True)
+    finally:
+        OmegaConf.register_new_resolver("oc.env", oc.env, replace=True)
+    for value in sorted(names, key=len, reverse=True):
+        if len(value) > 3 and not re.fullmatch(r"[\d.,]+", value):
+            text = text.replace(value, f"${{oc.env:{names[value]}}}")
+    return text
+
+
 def _environment_text(*arguments: Any) -> str:
     return f"${{oc.env:{','.join('null' if each is None else str(each) for each in arguments)}}}"
 
@@ -142,18 +170,28 @@ def explain(error: BaseException) -> str | None:
         hint = "; a value with other characters has quotes inside the shell's: 'run=\"…\"'"
         hint = f"; a name in braces has no quotes: {quoted[2]}" if quoted else hint
         return f"{error.override}: expected key=value ({str(error).splitlines()[0]}){hint}"
+    if isinstance(error, ValueError) and isinstance(error.__cause__, OSError):  # logging, of a file it cannot open
+        return explain(error.__cause__)
+    if "Ambiguous value for argument" in str(error):
+        line = str(error).splitlines()[0].partition("argument ")[2].strip("'")
+        return f"{line}: several values; expected a sweep, python train.py -m {line}, or a list in brackets"
     cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
     if isinstance(cause, OmegaConfBaseException):
         return _wrong_key(cause)
     return " ".join(str(error).split()) if isinstance(error, HydraException) else None
 
 
+def missing_target(error: BaseException) -> str | None:
+    """The class or function that a config names and that cannot be found; None for any other error."""
+    found = re.match(r"Error locating target '([^']+)'", str(error))
+    return found[1] if found else None
+
+
 def _refused(error: BaseException) -> str | None:
     """A constructor refused what the config gives it; None where something else went wrong inside."""
     cause = error.__cause__
     _, named, where = str(error).rpartition("full_key: ")
-    if str(error).startswith("Error locating target"):
-        target = str(error).split("'")[1]
+    if target := missing_target(error):
         return f"{where}._target_={target}: {' '.join(str(cause).split())}"
     # Lightning's name for an argument that it refuses; by name, because importing Lightning takes seconds
     if not isinstance(cause, (ValueError, TypeError)) and type(cause).__name__ != "MisconfigurationException":

@@ -8,6 +8,7 @@ from typing import Any
 from lookback.common.errors import InputError
 from lookback.common.files import parse_json, read_regular, write_json
 from lookback.common.suggestions import listed, nearest
+from lookback.common.visible_text import visible
 from lookback.runs.schema import SCHEMA, SCHEMA_VERSION, TRAINING_DATA, Field, Results, fields_of
 
 _LARGEST = 10_000_000
@@ -36,8 +37,8 @@ def write_results(path: Path | str, record: Results) -> None:
 def read_results(path: Path | str) -> Results:
     """Read and check a results.json. Raises `InputError` with the file for anything else.
 
-    A file of version 1 to 4 is read as one of this version, with null for what it does not hold; its arm has the name
-    of its attention.
+    Its texts are printed: control characters in them become visible. A file of version 1 to 4 is read as one of this
+    version, with null for what it does not hold; its arm has the name of its attention.
     """
     try:
         record = parse_json(read_regular(path, _LARGEST).decode())
@@ -45,7 +46,7 @@ def read_results(path: Path | str) -> Results:
         raise InputError(f"{path}: {error.strerror or error}; expected a results.json") from None
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error})") from None
-    upgraded: Any = _upgraded(record)
+    upgraded: Any = _visible(_upgraded(record))
     check_results(upgraded, str(path))
     found: Results = upgraded
     return found
@@ -63,6 +64,15 @@ def _upgraded(record: Any) -> Any:
     if record["schema"] < 4:
         record = {**_in_buckets(record, ("omitted", "repeated")), **dict.fromkeys(NEW_IN_4)}
     return {**record, "arm": record.get("attention"), "schema": SCHEMA_VERSION}
+
+
+def _visible(value: Any) -> Any:
+    """A JSON value whose texts send nothing to a terminal, see ``visible``."""
+    if isinstance(value, dict):
+        return {visible(str(key)): _visible(inside) for key, inside in value.items()}
+    if isinstance(value, list):
+        return [_visible(inside) for inside in value]
+    return visible(value) if isinstance(value, str) else value
 
 
 def _in_buckets(record: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lookback.common.configs import flattened, with_present_targets
 from lookback.common.errors import InputError
+from lookback.common.visible_text import visible
 from lookback.common.yaml_files import read_keys
 from lookback.runs.arm import arm_name, chosen_attention
 from lookback.runs.results import read_results
@@ -39,6 +40,7 @@ class Run:
     def settings(self) -> dict[str, Any]:
         """The config's values by their dotted keys, such as `encoder.layers`."""
         found = flattened("", with_present_targets(self.config))
+        found = {visible(key): visible(value) if isinstance(value, str) else value for key, value in found.items()}
         # as all losses were before there was a choice
         return {**found, "loss.normalize": found.get("loss.normalize", "tokens")} if "learning_rate" in found else found
 
@@ -122,7 +124,7 @@ def _given(config: Mapping[str, Any], key: str) -> str | None:
     """A name that the config gives itself under `names`; None for one that is taken from what was chosen."""
     names = config.get("names")
     name = names.get(key) if isinstance(names, Mapping) else None
-    return name if isinstance(name, str) and "${" not in name else None
+    return visible(name) if isinstance(name, str) and "${" not in name else None
 
 
 def natural(text: str) -> list[tuple[str, float]]:

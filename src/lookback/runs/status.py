@@ -8,6 +8,7 @@ from pathlib import Path
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write, parse_json, read_regular, write_json
 from lookback.common.signals import Interrupted, at_once, deferred
+from lookback.common.visible_text import visible
 
 _LARGEST = 1_000_000
 """Bytes. The reason of a failure is one line."""
@@ -72,7 +73,8 @@ def read_status(path: Path) -> tuple[str, str | None]:
         raise InputError(f"{path}: {error}; expected a JSON object with status and reason") from None
     if not isinstance(record, dict) or record.get("status") not in STATUSES:
         raise InputError(f"{path}: expected a JSON object whose status is one of {', '.join(STATUSES)}")
-    return record["status"], record.get("reason")
+    reason = record.get("reason")
+    return record["status"], visible(reason) if isinstance(reason, str) else None
 
 
 def _status(path: Path) -> str | None:

@@ -9,7 +9,7 @@ import lightning
 from lightning.pytorch.loggers import Logger, WandbLogger
 from omegaconf import DictConfig
 
-from lookback.common.configs import build, one_line
+from lookback.common.configs import build, hide_environment, one_line
 from lookback.common.errors import InputError
 from lookback.common.files import remove_temporaries
 from lookback.common.signals import deferred, handled
@@ -78,7 +78,7 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
         check_same_text(data, run)
     exit_code = 1
     try:
-        with recording(run.status, one_line, run.last):
+        with recording(run.status, lambda error: hide_environment(one_line(error), config), run.last):
             if data is None:
                 _settle(config, run, None)
                 data = _prepare_data(config)

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
-from lookback.common.configs import one_line
+from lookback.common.configs import missing_target, one_line
 from lookback.common.errors import InputError
 from lookback.common.special_tokens import EOS
 from lookback.common.trust import check_trusted, name_shown, names_any, plain_text, trusted_names
@@ -168,9 +168,11 @@ class Translator:
         except InputError:
             raise
         except Exception as error:  # a config of something else ends in any of them
-            raise InputError(
-                f"{run.path}: its weights are not those of its config ({one_line(error)[:300]})"
-            ) from error
+            if absent := missing_target(error):
+                said = f"run={run.path}: {absent} is not there; expected its file in this directory, or installed"
+            else:
+                said = f"{run.path}: its weights are not those of its config ({one_line(error)[:300]})"
+            raise InputError(said) from error
         if unusable := [name for name, value in weights.items() if not value.isfinite().all()]:
             raise InputError(f"{run.path}: {unusable[0]} holds values that are not finite: this training diverged")
         model.eval().to(_device(device))
