@@ -1,7 +1,7 @@
 """How commands fail: one line for what the user can mend."""
 
-import logging.config
 import copy
+import logging.config
 import subprocess
 import sys
 from importlib import import_module

@@ -127,6 +127,7 @@ class Ended:
         update: the update at which the signal came; None where that is not known.
         sent: whether the moment of the signal was reached.
         finished: whether the run was finished when the signal came.
+        began: whether the run began: before that, a signal leaves what was there.
         said: what it printed.
     """
 
@@ -135,6 +136,7 @@ class Ended:
     update: int | None
     sent: bool
     finished: bool
+    began: bool
     said: str
 
 
@@ -305,7 +307,7 @@ class Harness:
         noted.unlink(missing_ok=True)
         output = self.folder / "output.txt"
         sys.stdout.flush()
-        start = time.monotonic()
+        start, before = time.monotonic(), modified(directory / "status.json")
         child = os.fork()
         if child == 0:
             code = 1
@@ -322,6 +324,8 @@ class Harness:
                 code = 0
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 1
+            except KeyboardInterrupt:  # while the config is composed; the commands end in the same way
+                code = 128 + signal.SIGINT
             except BaseException:
                 traceback.print_exc()
             finally:
@@ -338,11 +342,9 @@ class Harness:
         _, status = os.waitpid(child, 0)
         now, sent = time.monotonic(), noted.exists()
         note = json.loads(noted.read_text()) if sent else {"time": start, "update": None, "finished": False}
-        code = os.waitstatus_to_exitcode(status)
-        said = output.read_text(errors="replace")
-        return Ended(
-            os.waitstatus_to_exitcode(status), now - note["time"], note["update"], sent, note["finished"], said
-        )
+        code, said = os.waitstatus_to_exitcode(status), output.read_text(errors="replace")
+        began = modified(directory / "status.json") != before
+        return Ended(code, now - note["time"], note["update"], sent, note["finished"], began, said)
 
 
 def send(name: str, moment: str, sizes: dict[str, int]) -> None:
@@ -368,12 +370,16 @@ def wrong_ends(stop: Stop, ended: Ended, directory: Path) -> list[str]:
         if not stop.moment and ended.code == -getattr(signal, stop.signal):
             return []  # before the handlers were there
         return [f"{stop}: exit {ended.code}, expected {expected}: {ended.said[-2000:]}"]
-    status = directory / "status.json"
-    if not status.exists():  # before the run began
+    if not ended.began:
         return []
-    record = json.loads(status.read_text())
+    record = json.loads((directory / "status.json").read_text())
     found = record["status"], record["reason"]
     return [] if found in ((("interrupted"), stop.signal), ("finished", None)) else [f"{stop}: status {found}"]
+
+
+def modified(path: Path) -> int | None:
+    """When a file was written; None if it is not there."""
+    return path.stat().st_mtime_ns if path.exists() else None
 
 
 def differences(directory: Path, whole: Path) -> list[str]:
