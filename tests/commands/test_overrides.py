@@ -151,6 +151,9 @@ def test_what_is_typed_again_or_trusted_is_the_users(tmp_path: Path) -> None:
     own = "+callbacks.x={_target_: mine.Callback}"
     with pytest.raises(InputError, match=r"trust=mine\.Callback allows it"):
         resumed(tmp_path, [own, "seed=2"])
+    other = "+callbacks.y={_target_: mine.Other}"  # what one line has is still to be trusted where another is refused
+    with pytest.raises(InputError, match=r"trust='\[mine\.Callback, mine\.Other\]' allows it"):
+        resumed(tmp_path, [other, own], "trust=mine.Callback")
     directory = ("hydra.mode=RUN", f"hydra.run.dir='{tmp_path}'")
     assert resumed(tmp_path, [own, "seed=2"], own) == ["seed=2", *directory, own]
     assert resumed(tmp_path, [own, "seed=2"], "trust=mine.Callback", "seed=3") == [own, "seed=2", *directory, "seed=3"]

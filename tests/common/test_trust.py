@@ -121,13 +121,22 @@ def test_each_section_may_build_what_it_is_for() -> None:
 def test_the_message_names_all_that_must_be_trusted() -> None:
     config = {"attention": {"_target_": "mine.Attention"}, "data": {"_target_": "mine.Corpus"}, "search": BEAM}
     with pytest.raises(InputError) as caught:
-        check_trusted(config, trusted_names("else.Other"), "run=DIR")
+        check_trusted(config, trusted_names("mine.Attention"), "run=DIR")
     assert str(caught.value) == (
-        "run=DIR: attention._target_=mine.Attention: this is no class or function of lookback's own; "
-        "trust='[else.Other, mine.Attention, mine.Corpus]' allows it, if you know what it does"
+        "run=DIR: data._target_=mine.Corpus: this is no class or function of lookback's own; "
+        "trust='[mine.Attention, mine.Corpus]' allows it, if you know what it does"
     )
     check_trusted(config, trusted_names(["mine.Attention", "mine.Corpus"]), "run=DIR")
     assert "mine" not in sys.modules
+
+
+def test_a_misspelt_name_is_not_advised_again() -> None:
+    config = {"attention": {"_target_": "mine.Attention"}}
+    with pytest.raises(InputError) as caught:
+        check_trusted(config, trusted_names(["mine.Attentoin", "oc.env"]), "run=DIR")
+    assert str(caught.value).endswith(
+        "; trust='[oc.env, mine.Attention]' allows it, if you know what it does; mine.Attentoin is not named there"
+    )
 
 
 @pytest.mark.parametrize("trust", ["os", "a.b()", "", 5, [1], "a.b.", "a..b", "*", "lookback.*"])

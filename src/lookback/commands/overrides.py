@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Sweep
@@ -10,7 +11,7 @@ from hydra.errors import HydraException
 
 from lookback.common.configs import leaves
 from lookback.common.errors import InputError
-from lookback.common.trust import check_trusted, is_interpolated, name_shown
+from lookback.common.trust import check_targets, is_interpolated, is_target, name_shown
 from lookback.common.words import UNKNOWN_WORDS
 
 _KEY = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)
@@ -88,6 +89,7 @@ def check_overrides(
         InputError: for the first line that is anything else.
     """
     where = f"resume={directory}: {file}"
+    targets: list[tuple[str, Any]] = []
     for line in lines:
         said = f"{where}: {name_shown(line)}"
         try:
@@ -102,10 +104,11 @@ def check_overrides(
         for name, value in leaves(key, override.value()):
             if name.startswith("logger."):
                 raise InputError(f"{said}: says where your numbers are sent; {_AGAIN}")
-            if name.endswith("_target_"):
-                check_trusted({name: value}, trusted, where)
+            if is_target(name):
+                targets.append((name, value))
             elif isinstance(value, str):
                 _check_value(name, value, directory, trusted, said)
+    check_targets(targets, trusted, where)
 
 
 def _check_value(key: str, value: str, directory: Path, trusted: frozenset[str], said: str) -> None:

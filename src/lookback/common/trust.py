@@ -6,7 +6,7 @@ imported.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -108,10 +108,25 @@ def check_trusted(config: Any, trusted: frozenset[str], where: str) -> None:
     Raises:
         InputError: if the config calls for anything else, or is not a plain config.
     """
+    check_targets([(key, value) for key, value in _values(config, where) if is_target(key)], trusted, where)
+
+
+def check_targets(targets: Sequence[tuple[str, Any]], trusted: frozenset[str], where: str) -> None:
+    """Check the names of a config, as ``check_trusted`` does.
+
+    Args:
+        targets: the full key and the value of every ``_target_``.
+        trusted: as in ``check_trusted``.
+        where: as in ``check_trusted``.
+
+    Raises:
+        InputError: for the first name that is not allowed. The message says what to trust, and what is trusted though
+            no key has it: that may be misspelt, or be the name of another run.
+    """
     refused = [
-        (key, value)
-        for key, value in _values(config, where)
-        if _is_target(key) and (not isinstance(value, str) or not (value in trusted or _is_built(key, value)))
+        (key, name)
+        for key, name in targets
+        if not isinstance(name, str) or not (name in trusted or _is_built(key, name))
     ]
     if not refused:
         return
@@ -122,9 +137,11 @@ def check_trusted(config: Any, trusted: frozenset[str], where: str) -> None:
     # nobody is told to allow what only a stranger would write
     if is_own or not all(isinstance(name, str) and _NAME.fullmatch(name) for _, name in refused):
         raise InputError(said)
-    names = [*sorted(trusted), *dict.fromkeys(name for _, name in refused)]
+    named = trusted & {ENVIRONMENT, *(name for _, name in targets)}
+    names = [*sorted(named), *dict.fromkeys(name for _, name in refused)]
     typed = f"'[{', '.join(names)}]'" if names[1:] else names[0]
-    raise InputError(f"{said}; trust={typed} allows it, if you know what it does")
+    others = "".join(f"; {other} is not named there" for other in sorted(trusted - named))
+    raise InputError(f"{said}; trust={typed} allows it, if you know what it does{others}")
 
 
 @contextmanager
@@ -168,7 +185,7 @@ def check_plain(config: Any, where: str) -> None:
 
 def names_any(config: Any, trusted: frozenset[str]) -> bool:
     """Whether a config calls one of the names that the user allows."""
-    return any(_is_target(key) and value in trusted for key, value in _values(config, "config"))
+    return any(is_target(key) and value in trusted for key, value in _values(config, "config"))
 
 
 def plain_text(config: Any, trusted: frozenset[str]) -> Any:
@@ -196,7 +213,8 @@ def name_shown(name: Any) -> str:
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
 
 
-def _is_target(key: str) -> bool:
+def is_target(key: str) -> bool:
+    """Whether a key of a config names what is called."""
     return key.rpartition(".")[2] == "_target_"
 
 
@@ -213,7 +231,7 @@ def _values(config: Any, where: str) -> Iterator[tuple[str, Any]]:
     while left:
         key, value, depth = left.pop()
         kind = type(value)
-        is_container = kind in (dict, list) and not _is_target(key)
+        is_container = kind in (dict, list) and not is_target(key)
         seen += 1
         most = seen + len(left) + (len(value) if is_container else 0)
         # in a checkpoint, a few bytes can hold the same list or text many times
@@ -223,7 +241,7 @@ def _values(config: Any, where: str) -> Iterator[tuple[str, Any]]:
             left += [(f"{key}[{place}]", each, depth + 1) for place, each in reversed(list(enumerate(value)))]
         elif is_container and all(type(name) in (str, int) for name in value):
             left += [(f"{key}.{name}" if key else str(name), each, depth + 1) for name, each in reversed(value.items())]
-        elif _is_target(key) or value is None or kind in (str, int, float, bool):
+        elif is_target(key) or value is None or kind in (str, int, float, bool):
             yield key, value
         else:
             raise InputError(
