@@ -10,9 +10,9 @@ import torch
 from omegaconf import DictConfig
 
 import lookback
-from lookback.commands.doctor import examine_run
+from lookback.commands.doctor import examine_run, print_findings
 from lookback.common.errors import InputError
-from lookback.translation.doctor import CHECKS, doctor
+from lookback.translation.doctor import CHECKS, Finding, doctor
 from support.running import CONF
 
 
@@ -36,6 +36,23 @@ def test_it_prints_a_line_a_check_and_writes_them(
     assert printed.splitlines()[-1].endswith("warning") or printed.splitlines()[-1].endswith("ok")
     with pytest.raises(InputError, match=r"out=.*: is there already; expected a new file"):
         examine_run(config(finished, f"out='{out}'"))
+
+
+def test_what_is_not_ok_is_explained_in_the_last_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    print_findings(
+        [
+            Finding("row sums", "fault", 0.5, 1e-8, "a look does not sum to 1"),
+            Finding("padding", "ok", 0.0, 1e-8, "padding changes nothing"),
+            Finding("entropy", "warning", 3.0, 2.0, "[it] looks everywhere"),
+        ]
+    )
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[-3:] == [
+        "warning: entropy: [it] looks everywhere",
+        "fault: row sums: a look does not sum to 1",
+        "1 ok, 1 warning, 1 fault",
+    ]
+    assert "padding changes nothing" not in printed
 
 
 def test_a_fault_is_exit_code_1(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

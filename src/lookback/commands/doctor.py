@@ -15,9 +15,10 @@ from lookback.common.checks import FilePath, Size, Trust
 from lookback.common.errors import InputError
 from lookback.common.files import write_json
 from lookback.common.schema import check_config
-from lookback.translation.doctor import Finding, doctor
+from lookback.translation.doctor import Finding, Verdict, doctor
 
-_COLOURS = {"ok": "green", "warning": "yellow", "fault": "red", "skipped": "dim"}
+_COLOURS: dict[Verdict, str] = {"ok": "green", "warning": "yellow", "fault": "red", "skipped": "dim"}
+_EXPLAINED: tuple[Verdict, ...] = ("skipped", "warning", "fault")
 
 
 class DoctorSettings(TypedDict):
@@ -33,7 +34,7 @@ class DoctorSettings(TypedDict):
 
 
 def examine_run(config: DictConfig) -> None:
-    """Prints a table of all findings about ``config.run``, and ends with exit code 1 if one of them is a fault.
+    """Prints all findings about ``config.run``, and ends with exit code 1 if one of them is a fault.
 
     Args:
         config: as ``conf/doctor.yaml`` composes it.
@@ -55,15 +56,25 @@ def examine_run(config: DictConfig) -> None:
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
-    """Prints a line for each finding, and how many there are of each verdict."""
+    """Prints a line for each finding, the explanation of each that is not ok, and how many there are of each verdict.
+
+    Faults are explained last, where a reader looks first.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("check", "verdict", "measured", "limit", ""):
-        table.add_column(name, justify="right" if name in ("measured", "limit") else "left", no_wrap=bool(name))
+    for name in ("check", "verdict", "measured", "limit"):
+        table.add_column(name, justify="right" if name in ("measured", "limit") else "left", no_wrap=True)
     for finding in findings:
-        colour = _COLOURS[finding.verdict]
         numbers = ("–" if value is None else f"{value:.2g}" for value in (finding.measured, finding.limit))
-        table.add_row(finding.check, f"[{colour}]{finding.verdict}[/{colour}]", *numbers, escape(finding.explanation))
+        table.add_row(finding.check, _coloured(finding.verdict), *numbers)
     console = Console(highlight=False)
     console.print(table)
+    for verdict in _EXPLAINED:
+        for finding in findings:
+            if finding.verdict == verdict:
+                console.print(f"{_coloured(verdict)}: {escape(finding.check)}: {escape(finding.explanation)}")
     counts = Counter[str](finding.verdict for finding in findings)
     console.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLOURS if counts[verdict]))
+
+
+def _coloured(verdict: Verdict) -> str:
+    return f"[{_COLOURS[verdict]}]{verdict}[/{_COLOURS[verdict]}]"
