@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from lookback.common.errors import InputError
-from lookback.runs.arm import arm_name, chosen_attention, with_settings
+from lookback.runs.arm import arm_name, chosen_attention, with_settings, with_short_numbers
 
 
 def leave(sweep: Path, typed: Sequence[str], chosen: Sequence[str], params: dict[str, str] | None = None) -> Path:
@@ -79,3 +79,11 @@ def test_spaces_and_quotes_that_hydra_writes_otherwise_vary_nothing(tmp_path: Pa
 
 def test_a_setting_that_is_in_the_name_already_is_written_out() -> None:
     assert with_settings("dot, size=1", {"decoder.size": 2}) == "dot, size=1, decoder.size=2"
+
+
+def test_a_long_number_has_four_digits_where_these_tell_it_apart() -> None:
+    long, near = "dot, rate=0.0034878527126234885, dropout=0.25", "dot, rate=0.00348790001"
+    assert with_short_numbers([long]) == {long: "dot, rate=0.003488, dropout=0.25"}
+    assert with_short_numbers([near]) == {near: "dot, rate=0.003488"}
+    same = [near, "dot, rate=0.003488", "dot, size=65536, x=1.0"]
+    assert with_short_numbers(same) == {name: name for name in same}

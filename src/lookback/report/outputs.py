@@ -15,7 +15,7 @@ from lookback.data.corpora.lines import check_file, read_lines
 from lookback.evaluation import LinkCounts, count, count_links, results
 from lookback.evaluation.scores.bleu import TOKENIZERS
 from lookback.report.comparison import check_baseline, compare, comparison_directory, refuse_other_runs
-from lookback.report.evidence.differences import told_apart
+from lookback.report.evidence.group import named
 from lookback.runs import COST, TRAINING_DATA, Aer, Links, Prediction, Run, write_predictions
 from lookback.runs.provenance import versions
 
@@ -110,7 +110,7 @@ def compare_outputs(
     for run in runs:
         if run.arm in systems:
             raise InputError(f"systems.{run.arm}: the run {run.directory} has this name too; expected another one")
-    check_baseline(baseline, [*runs, *told_apart(runs)], systems)
+    check_baseline(baseline, [*runs, *named(runs)], systems)
     every = [*runs, *output_runs(systems, test_set, folder, alignments)]
     if baseline is None and not any(run.attention == "none" for run in runs):
         baseline = next(iter(systems))

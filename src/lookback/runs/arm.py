@@ -1,7 +1,8 @@
 """What a run is called in a comparison: the name of its arm."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from lookback.common.yaml_files import read_keys
 
 _BESIDE = ("attention", "seed", "names.arm")
 """What a sweep may vary and no name repeats: the attention begins it, and the runs of an arm differ in their seeds"""
+
+_FRACTION = re.compile(r"(?<==)-?\d+\.\d+(?:e-?\d+)?(?=,|$)")
 
 
 def arm_name(directory: Path, attention: str) -> str:
@@ -33,6 +36,18 @@ def with_settings(name: str, settings: Mapping[str, Any]) -> str:
         for key, last in zip(settings, short, strict=True)
     ]
     return ", ".join([name, *(f"{key}={value}" for key, value in zip(keys, settings.values(), strict=True))])
+
+
+def with_short_numbers(names: Iterable[str]) -> dict[str, str]:
+    """By name, the same with four digits of each number such as 0.0034878527; as it is where it would be another's."""
+    short = {name: _FRACTION.sub(_four_digits, name) for name in names}
+    taken = Counter(short.values())
+    return {name: shorter if taken[shorter] == 1 else name for name, shorter in short.items()}
+
+
+def _four_digits(number: re.Match[str]) -> str:
+    shorter = f"{float(number[0]):.4g}"
+    return number[0] if float(number[0]) == float(shorter) else shorter  # 1.0 stays as it was typed
 
 
 def chosen_attention(directory: Path) -> str | None:

@@ -1,7 +1,7 @@
 """Runs that may be ranked together, what their sentences say, and the warnings that a reader needs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lookback.evaluation import FEW
@@ -11,6 +11,7 @@ from lookback.report.evidence.differences import brought, differing, rate_is_the
 from lookback.report.evidence.rows import Row, rows
 from lookback.report.evidence.tuning import Tuned, tuned
 from lookback.runs import Run
+from lookback.runs.arm import with_short_numbers
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def grouped(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list
     as seen from `out`. Attentions are compared with `baseline` (`lookback.report.evidence.contrasts.evidence`).
     """
     groups = []
-    for number, members in enumerate(map(told_apart, _alike(runs)), 1):
+    for number, members in enumerate(map(named, _alike(runs)), 1):
         counts = counts_of(members)
         counted = CountedRuns(members, counts)
         about = counted.evidence(baseline)
@@ -67,6 +68,13 @@ def grouped(runs: Sequence[Run], out: Path, baseline: str | None = None) -> list
             )
         )
     return groups
+
+
+def named(runs: Sequence[Run]) -> list[Run]:
+    """The runs, told apart, by names that fit into tables: those of a search's trials have numbers of 17 digits."""
+    apart = told_apart(runs)
+    short = with_short_numbers({run.arm for run in apart})
+    return [run if short[run.arm] == run.arm else replace(run, arm=short[run.arm]) for run in apart]
 
 
 def _alike(runs: Sequence[Run]) -> list[list[Run]]:
