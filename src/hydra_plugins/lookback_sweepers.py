@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,8 @@ from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
+
+from lookback.common.checks import Seed, Size, Text, checked, fits, refusal
 
 if TYPE_CHECKING:
     import optuna
@@ -78,6 +82,7 @@ class JobSweeper(Sweeper):
             _ = each.return_value  # raises the error of a job that could not even be started
 
 
+@checked
 class GridSweeper(JobSweeper):
     """Every combination of the values. Jobs that the sweep's directory has already are not run again.
 
@@ -93,12 +98,10 @@ class GridSweeper(JobSweeper):
     def __init__(
         self,
         params: Mapping[str, Any] | None = None,
-        max_batch_size: int | None = None,
+        max_batch_size: Size | None = None,
         retry_failed: bool = False,
     ) -> None:
         super().__init__(params)
-        if max_batch_size is not None and max_batch_size < 1:
-            raise ValueError(f"max_batch_size={max_batch_size}: expected 1 or more, or null")
         self.max_batch_size = max_batch_size
         self.retry_failed = retry_failed
 
@@ -118,6 +121,7 @@ class GridSweeper(JobSweeper):
             self.launch(left[first : first + (self.max_batch_size or len(left))])
 
 
+@checked
 class OptunaSweeper(JobSweeper):
     """A search for settings: Optuna proposes each trial from what came out of those before.
 
@@ -134,23 +138,22 @@ class OptunaSweeper(JobSweeper):
         study_name: of the study in the database.
         n_trials: in all, those of earlier starts included.
         n_jobs: trials that the launcher gets at once.
-        sampler: makes an Optuna sampler from a seed.
+        sampler: makes an Optuna sampler from a seed; its own numbers and switches are checked by their defaults.
         seed: of the proposals. They depend on it and on the trials before, not on how often the search was started.
     """
 
     def __init__(
         self,
         params: Mapping[str, Any] | None,
-        storage: str,
-        study_name: str,
-        n_trials: int,
-        n_jobs: int,
-        sampler: "Callable[..., optuna.samplers.BaseSampler]",
-        seed: int,
+        storage: Text,
+        study_name: Text,
+        n_trials: Size,
+        n_jobs: Size,
+        sampler: Callable[..., Any],
+        seed: Seed,
     ) -> None:
         super().__init__(params)
-        if n_trials < 1 or n_jobs < 1:
-            raise ValueError(f"n_trials={n_trials}, n_jobs={n_jobs}: expected 1 or more")
+        _check_sampler(sampler)
         self.storage = storage
         self.study_name = study_name
         self.n_trials = n_trials
@@ -161,7 +164,7 @@ class OptunaSweeper(JobSweeper):
     def sweep(self, arguments: list[str]) -> None:
         import optuna
 
-        from lookback.commands.jobs import report_search
+        from lookback.commands.jobs import draw_search
         from lookback.training.schedules import BETTER
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -185,7 +188,7 @@ class OptunaSweeper(JobSweeper):
         while (left := self.n_trials - sum(trial.state.is_finished() for trial in _trials(study))) > 0:
             trials = [self._ask(study, space) for _ in range(min(left, self.n_jobs))]
             self._run([(trial, self._job(fixed, trial.params)) for trial in trials], study)
-        report_search(study, len(_trials(study)), self.directory, self.config.optimized_metric)
+        draw_search(study, self.directory, self.config.optimized_metric)
 
     def _job(self, fixed: Sequence[str], params: Mapping[str, Any]) -> "Job":
         return self.compose([*fixed, *(f"{key}={value}" for key, value in params.items())])
@@ -222,8 +225,24 @@ class OptunaSweeper(JobSweeper):
             else:
                 study.tell(trial, value)
             said = f"failed ({reason})" if math.isnan(value) else f"{self.config.optimized_metric} {value:.4f}"
-            settings = "  ".join(f"{key}={chosen}" for key, chosen in trial.params.items())
-            print(f"trial {trial.number}: {said}  {settings}", flush=True)
+            settings = "  ".join(
+                f"{key}={chosen:.4g}" if isinstance(chosen, float) else f"{key}={chosen}"
+                for key, chosen in trial.params.items()
+            )
+            print(f"{job.directory.name}  {said}  {settings}", flush=True)
+
+
+def _check_sampler(sampler: Callable[..., Any]) -> None:
+    """Checks the arguments of a sampler. Optuna's annotations cannot be read while it runs, so defaults say the types.
+
+    Raises:
+        ValueError: for the first argument of another type.
+    """
+    if isinstance(sampler, partial):
+        for name, value in sampler.keywords.items():
+            kind = type(signature(sampler.func).parameters[name].default)
+            if kind in (bool, int, float) and not fits(value, kind):
+                raise ValueError(refusal(f"sampler.{name}", value, kind))
 
 
 def _trials(study: "optuna.Study") -> "list[optuna.trial.FrozenTrial]":

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from omegaconf import OmegaConf
 import lookback.commands  # which teaches OmegaConf job_hash
 from hydra_plugins import lookback_sweepers
 from hydra_plugins.lookback_sweepers import GridSweeper
-from lookback.commands.jobs import Job, note_if_all_are_new, outcome, stopped_together
+from lookback.commands.jobs import Job, jobs_left, note_if_all_are_new, outcome, stopped_together
 from lookback.common.files import write_json
 from lookback.common.signals import Interrupted
 from lookback.runs.lock import is_locked, locked
@@ -118,6 +119,20 @@ def test_what_was_typed_is_written_whole_or_not_at_all(tmp_path: Path, monkeypat
     assert (tmp_path / "multirun.yaml").read_text() == "seed: 1\n"
 
 
+def test_a_job_that_is_finished_but_for_its_page_gets_it(
+    make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl+C came while the page was drawn, when the numbers were there already."""
+    job = Job((), make_run("job", "dot"), OmegaConf.create())
+    assert jobs_left([job], retry_failed=False) == []
+    assert "job  skipped: finished, but its page is missing and is drawn now" in capsys.readouterr().out
+    drawn = files(job.directory)
+    assert str(job.directory / "report.html") in drawn
+    assert str(job.directory / "length_curve.svg") in drawn
+    assert jobs_left([job], retry_failed=False) == []
+    assert files(job.directory) == drawn
+
+
 def test_failed_jobs_run_again_only_if_asked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,7 +170,9 @@ def test_a_job_that_another_process_runs_is_left(
     [
         (("-m", "resume=nowhere"), "resume=nowhere: no multirun.yaml there"),
         (("resume=sweep",), "it is a sweep, which goes on with -m"),
-        (("-m", "hydra.sweeper.max_batch_size=0"), "max_batch_size=0: expected 1 or more"),
+        (("-m", "hydra.sweeper.max_batch_size=0"), "max_batch_size=0: expected a whole number, 1 or more, or null"),
+        (("-m", "hydra.sweeper.max_batch_size=x"), "max_batch_size=x: expected a whole number, 1 or more, or null"),
+        (("-m", "hydra.sweeper.retry_failed=ture"), "retry_failed=ture: expected true or false"),
         (("-m", "seed=1,2", "attention=dot,bahdanu"), "did you mean bahdanau?"),
         (("-m", "seed=1,2", "batch.size=32,true"), "batch.size=true: expected"),
         (("-m", "seed=1", "+typo=1,2"), "typo"),
@@ -168,7 +185,7 @@ def test_a_mistake_is_said_before_anything_runs(
     Path("sweep", "multirun.yaml").write_text("hydra: {overrides: {task: [seed=1]}}")
     assert show(monkeypatch, *typed) == 2
     assert said in capsys.readouterr().err
-    assert not list(Path.cwd().glob("multirun/**/starts"))
+    assert not Path("multirun").exists()
 
 
 @pytest.mark.parametrize(
@@ -355,6 +372,7 @@ def test_a_search_goes_on_without_repeating_a_trial(
     search = [
         "-m",
         "hparams_search=optuna",
+        "attention=dot",
         "learning_rate=interval(0.001,0.1)",
         "hydra.sweeper.sampler.n_startup_trials=1",
     ]
@@ -363,10 +381,16 @@ def test_a_search_goes_on_without_repeating_a_trial(
     assert [trial.value for trial in whole] == [pytest.approx(100 * trial.params["learning_rate"]) for trial in whole]
     assert len(starts(Path("whole"))) == 3
     best = min(whole, key=lambda trial: trial.value)
-    assert (
-        f"search: trial {best.number} is the best of 3, validation/perplexity {best.value:.4f}"
-        in capsys.readouterr().out
-    )
+    settings = [f"{key}={value}" for key, value in best.params.items()]
+    place = Path("whole", name_of("hparams_search=optuna", "attention=dot", *settings))
+    rate, dropout = (f"{best.params[key]:.4g}" for key in ("learning_rate", "encoder.dropout"))
+    value = f"validation/perplexity {best.value:.4f}"
+    out = capsys.readouterr().out
+    assert f"{place.name}  {value}  learning_rate={rate}  encoder.dropout={dropout}\n" in out
+    assert out.splitlines()[-2:] == [
+        f"search: the best of 3 is {place} (dot, learning_rate={rate}, dropout={dropout}): {value}",
+        f"translate: python translate.py run={place} < input.txt",
+    ]
     assert Path("whole/search.svg").stat().st_size > 1000
 
     assert show(monkeypatch, *search, "hydra.sweep.dir=parts", "hydra.sweeper.n_trials=1") == 0
@@ -404,6 +428,27 @@ def test_a_mistake_in_a_search_is_said_before_anything_is_recorded(
         error = capsys.readouterr().err
         assert error.startswith(f"error: {typed.partition('=')[0]}=")
         assert error.count("\n") == 1
+    assert not Path("search").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("n_trials=1.5", "a whole number, 1 or more"),
+        ("n_trials=0", "a whole number, 1 or more"),
+        ("n_jobs=null", "a whole number, 1 or more"),
+        ("seed=x", "a whole number, 0 to 4,294,967,295"),
+        ("study_name=null", "text that is not empty"),
+        ("sampler.n_startup_trials=x", "a whole number"),
+    ],
+)
+def test_a_wrong_argument_of_a_search_is_refused_at_once(
+    typed: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
+    arguments = ("hydra.sweep.dir=search", f"hydra.sweeper.{typed}")
+    assert show(monkeypatch, "-m", "hparams_search=optuna", *arguments) == 2
+    assert capsys.readouterr().err == f"error: hydra.sweeper.{typed}: expected {expected}\n"
     assert not Path("search").exists()
 
 

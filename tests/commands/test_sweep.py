@@ -41,7 +41,9 @@ def leave_run(directory, attention, status="finished", reason=None):
 
 
 def end_of(sweep):
-    SweepReport().on_multirun_end(OmegaConf.create({"hydra": {"sweep": {"dir": str(sweep)}}}), config_name="train")
+    SweepReport().on_multirun_end(
+        OmegaConf.create({"hydra": {"sweep": {"dir": str(sweep)}, "sweeper": {}}}), config_name="train"
+    )
 
 
 def test_a_sweep_ends_with_its_comparison(tmp_path, capsys):

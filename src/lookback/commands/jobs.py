@@ -17,6 +17,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, flag_override, open_dict
 
 from lookback.common.signals import SIGNALS, Interrupted
+from lookback.runs import Run, read_run
+from lookback.runs.arm import with_short_numbers
 from lookback.runs.directory import RunDirectory
 from lookback.runs.lock import holder, is_locked
 from lookback.runs.metrics import best_value
@@ -50,7 +52,7 @@ class Job:
         """
         status, reason = read_status(self.directory / "status.json")
         if status == "finished":
-            return False, "finished"
+            return False, "finished" + (", but its page is missing and is drawn now" if self.lacks_page else "")
         if is_locked(self.directory):
             return False, "another process runs it"
         if status == "failed":
@@ -58,6 +60,24 @@ class Job:
         if RunDirectory(self.directory).last.is_file():
             return True, "goes on from its last checkpoint"
         return True, "new" if status == "unknown" else f"{status} before a checkpoint"
+
+    @property
+    def lacks_page(self) -> bool:
+        """Whether it was stopped after its test, while its page was drawn."""
+        run = RunDirectory(self.directory)
+        finished = read_status(run.status)[0] == "finished" and (run.test / "results.json").is_file()
+        return finished and not (run.path / "report.html").is_file() and not is_locked(run.path)
+
+    def draw_page(self) -> None:
+        """Draws its length curve and its page, as its training would have. What fails is one warning."""
+        from lookback.report import length_chart, save_chart, write_report
+        from lookback.tracking.tolerance import tolerated
+
+        page = self.directory / "report.html"
+        with tolerated(str(page), f"`python compare.py runs={self.directory} out={page}` makes it"):
+            run = read_run(self.directory)
+            save_chart(length_chart([run]), self.directory, "length_curve")
+            write_report([run], page)
 
     def check(self) -> None:
         """Checks all settings, as the job itself will.
@@ -114,6 +134,8 @@ def _as_hydra_config(config: DictConfig) -> Iterator[None]:
 def jobs_left(jobs: Sequence[Job], retry_failed: bool) -> list[Job]:
     """The jobs that are to run, each once. Unless all are new, a line a job says what happens to it.
 
+    A job that is finished but for its page gets it.
+
     Args:
         jobs: of a sweep.
         retry_failed: whether those that failed run again.
@@ -127,6 +149,9 @@ def jobs_left(jobs: Sequence[Job], retry_failed: bool) -> list[Job]:
         lines.append(f"{job.directory.name}  {'runs' if runs else 'skipped'}: {why}  {' '.join(job.overrides)}")
     if len(left) < len(jobs) or any(job.directory.exists() for job in jobs):
         print("\n".join(lines), flush=True)
+    for job in jobs:
+        if job.lacks_page:
+            job.draw_page()
     return list(left.values())
 
 
@@ -186,23 +211,34 @@ def _descendants() -> set[int]:
     return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
-def report_search(study: "optuna.Study", n_trials: int, directory: Path, metric: str) -> None:
-    """Prints the best trial of a search, and draws all of them: search.svg and its kin in the sweep's directory.
+def draw_search(study: "optuna.Study", directory: Path, metric: str) -> None:
+    """Draws the trials of a search: search.svg and its kin in the sweep's directory; nothing if none has a value.
 
     Args:
         study: Optuna's.
-        n_trials: how many trials it has, without those that were interrupted.
         directory: of the sweep.
         metric: what was optimized.
     """
     from lookback.report import save_chart, search_chart
 
     values = {trial.number: trial.value for trial in study.trials if trial.value is not None}
-    if not values:
-        print("search: no trial has a value", flush=True)
-        return
-    best = study.best_trial
-    settings = " ".join(f"{key}={value}" for key, value in best.params.items())
-    print(f"search: trial {best.number} is the best of {n_trials}, {metric} {best.value:.4f}: {settings}")
-    for path in save_chart(search_chart(values, metric, study.direction.name.lower()), directory, "search"):
-        print(f"wrote {path}", flush=True)
+    if values:
+        for path in save_chart(search_chart(values, metric, study.direction.name.lower()), directory, "search"):
+            print(f"wrote {path}", flush=True)
+
+
+def best_in_words(runs: Sequence[Run], metric: "Monitored") -> str:
+    """What came out of a search: which of its runs is the best, and what to type to translate with it."""
+    from lookback.training.schedules import BETTER
+
+    found = [(outcome(run.directory, metric)[0], run) for run in runs]
+    known = [pair for pair in found if not math.isnan(pair[0])]
+    if not known:
+        return "search: no trial has a value"
+    better = max if BETTER[metric] == "max" else min
+    value, best = better(known, key=lambda pair: pair[0])
+    name = with_short_numbers({run.arm for run in runs})[best.arm]
+    return (
+        f"search: the best of {len(runs)} is {best.directory} ({name}): {metric} {value:.4f}\n"
+        f"translate: python translate.py run={best.directory} < input.txt"
+    )

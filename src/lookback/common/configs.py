@@ -198,7 +198,7 @@ def _refused(error: BaseException) -> str | None:
         return None
     if not (named and where):
         return str(cause)
-    return f"{where}.{cause}" if re.match(r"\w+=", str(cause)) else f"{where}: {cause}"
+    return f"{where}.{cause}" if re.match(r"[\w.]+=", str(cause)) else f"{where}: {cause}"
 
 
 def _no_such_choice(file: str, options: Sequence[str]) -> str:
