@@ -117,6 +117,7 @@ class GridSweeper(JobSweeper):
         note_if_all_are_new(jobs, self.directory)
         self.leave_what_was_typed()
         left = jobs_left(jobs, self.retry_failed)
+        print(f"{len(left)} of {len(jobs)} jobs are to run in {self.directory}", flush=True)
         for first in range(0, len(left), self.max_batch_size or len(left) or 1):
             self.launch(left[first : first + (self.max_batch_size or len(left))])
 

@@ -1,6 +1,7 @@
 """Sweeps: jobs are found again by their settings, and what is there already is not run again."""
 
 import importlib
+import logging
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ from omegaconf import OmegaConf
 import lookback.commands  # which teaches OmegaConf job_hash
 from hydra_plugins import lookback_sweepers
 from hydra_plugins.lookback_sweepers import GridSweeper
+from lookback.commands import launch
 from lookback.commands.jobs import Job, jobs_left, note_if_all_are_new, outcome, stopped_together
 from lookback.common.files import write_json
 from lookback.common.signals import Interrupted
@@ -89,6 +91,37 @@ def test_a_sweep_that_is_run_again_runs_what_is_missing(
 
     assert show(monkeypatch, "-m", "resume=sweep") == 0  # what was typed last
     assert capsys.readouterr().out.count("skipped: finished") == 3
+
+
+def launched(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    """`python train.py ARGUMENTS` in this process, with its own logging, and trainings that do nothing."""
+    monkeypatch.setattr("lookback.commands.train.train", lambda config, directory: None)
+    monkeypatch.setattr("lookback.report.compare", lambda runs, directory: None)
+    monkeypatch.setattr(logging.root, "handlers", [])
+    monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
+    launch.launch("train")
+
+
+def test_the_settings_of_a_job_are_printed_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):  # nothing came out of the jobs
+        launched(monkeypatch, "-m", "seed=1,2", "hydra.sweep.dir=sweep")
+    assert capsys.readouterr().out.split("\n") == [
+        "2 of 2 jobs are to run in sweep",
+        "",
+        "#0  seed=1",
+        "",
+        "#1  seed=2",
+        "",
+    ]
+
+
+def test_a_training_ends_with_what_to_type_next(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launched(monkeypatch, "hydra.run.dir=run")
+    assert capsys.readouterr().out == f"translate: python translate.py run={Path.cwd() / 'run'} < input.txt\n"
 
 
 def test_a_sweep_that_finds_none_of_its_jobs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

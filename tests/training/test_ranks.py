@@ -1,6 +1,7 @@
 """Two ranks against one process: the same batches, the same numbers, one writer, and an end whatever happens."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from lookback.runs.directory import RunDirectory
 from lookback.runs.status import read_status
 from lookback.training.build import build_data, build_module, plain_config
 from lookback.training.module import TranslationModule
+from lookback.training.quiet import quiet
 from lookback.training.ranks import SameOnAllRanks, _end_if_stuck, _Rank, check_ranks, environments, strategy
 from support.running import compose, numbers, run
 from support.trainings import metrics
@@ -98,6 +100,11 @@ def test_two_ranks_log_and_test_as_one_process(trained: Trained) -> None:
     written = [read_predictions(path / "test" / "predictions.jsonl") for path in (one, two)]
     assert len(written[1]) == 24
     assert [line.hypothesis for line in written[1]] == [line.hypothesis for line in written[0]]
+
+
+def test_ranks_begin_without_a_line_each() -> None:
+    quiet()
+    assert not logging.getLogger("lightning.fabric.utilities.distributed").isEnabledFor(logging.INFO)
 
 
 def test_one_rank_writes(trained: Trained) -> None:

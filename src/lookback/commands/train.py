@@ -47,6 +47,7 @@ def run_job(config: DictConfig) -> float | None:
     if hydra.mode != RunMode.MULTIRUN:
         with _way_on(directory, f"resume={directory}"):
             train(config, directory)
+        print(f"translate: python translate.py run={directory} < input.txt", flush=True)
         return None
     print(f"\n#{hydra.job.num}  {' '.join(hydra.overrides.task)}", flush=True)
     try:

@@ -8,6 +8,7 @@ import warnings
 def quiet() -> None:
     """Hides Lightning's advice about this machine, which does not help here, and prints each line at once."""
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    logging.getLogger("lightning.fabric").setLevel(logging.WARNING)  # each rank says that it begins
     for message in (
         ".*does not have many workers.*",
         ".*The number of training batches.*is smaller than the logging interval.*",
