@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from lookback.commands.evaluate import evaluate
 from lookback.common.errors import InputError
+from lookback.common.files import write_json
 from lookback.common.special_tokens import BOS, EOS
 from lookback.search import force
 from support.running import CONF, Trained, run
@@ -84,9 +85,12 @@ def test_gold_alignments_of_other_text(finished: Path, tmp_path: Path) -> None:
 
 def test_by_default_each_evaluation_has_a_directory_of_its_own(tmp_path: Path, grammar_cache: str) -> None:
     run(tmp_path, grammar_cache)
-    for _ in range(2):
-        evaluate(config(tmp_path))
+    records = [evaluate(config(tmp_path))]
+    # as a longer training leaves it: what it has cost so far is not what test/results.json says
+    write_json(tmp_path / "status.json", {"status": "interrupted", "reason": "SIGTERM"})
+    records.append(evaluate(config(tmp_path)))
     assert len(list((tmp_path / "evaluations").glob("*/results.json"))) == 2
+    assert [record["cost"]["updates"] for record in records] == [3, None]
 
 
 def test_other_text_without_the_training_text(tmp_path: Path, text_files: list[str], finished: Path) -> None:

@@ -20,7 +20,7 @@ def status(path: Path) -> dict[str, str | None]:
 
 
 def test_status_runs_then_finishes(tmp_path: Path) -> None:
-    with recording(tmp_path / "status.json", one_line, tmp_path / "last.ckpt"):
+    with recording(tmp_path / "status.json", one_line, [tmp_path / "last.ckpt"]):
         assert status(tmp_path)["status"] == "running"
         assert status(tmp_path)["ended"] is None
     record = status(tmp_path)
@@ -39,31 +39,34 @@ def test_status_runs_then_finishes(tmp_path: Path) -> None:
     ],
 )
 def test_status_of_what_went_wrong(tmp_path: Path, error: BaseException, expected: str, reason: str | None) -> None:
-    with pytest.raises(type(error)), recording(tmp_path / "status.json", one_line, tmp_path / "last.ckpt"):
+    with pytest.raises(type(error)), recording(tmp_path / "status.json", one_line, [tmp_path / "last.ckpt"]):
         raise error
     assert read_status(tmp_path / "status.json") == (expected, reason)
 
 
 def test_a_finished_run_stays_finished_if_nothing_was_trained(tmp_path: Path) -> None:
-    last = tmp_path / "last.ckpt"
+    best, last = tmp_path / "best.ckpt", tmp_path / "last.ckpt"
     last.write_text("update 9")
     path = tmp_path / "status.json"
-    with recording(path, one_line, last):
+    with recording(path, one_line, [last, best]):
         pass
     for error in (RuntimeError("a chart"), KeyboardInterrupt()):
-        with pytest.raises(type(error)), recording(path, one_line, last):
+        with pytest.raises(type(error)), recording(path, one_line, [last, best]):
             raise error
         assert read_status(path) == ("finished", None)
 
-    def train_on() -> None:
-        with recording(path, one_line, last):
-            last.unlink()
-            last.write_text("update 10")
+    def train_on(changed: Path) -> None:
+        with recording(path, one_line, [last, best]):
+            changed.unlink(missing_ok=True)
+            changed.write_text("update 10")
             raise RuntimeError("later")
 
-    with pytest.raises(RuntimeError):
-        train_on()
-    assert read_status(path) == ("failed", "RuntimeError: later")
+    for changed in (best, last):  # in the order in which a validation writes them
+        with recording(path, one_line, [last, best]):
+            pass
+        with pytest.raises(RuntimeError):
+            train_on(changed)
+        assert read_status(path) == ("failed", "RuntimeError: later")
 
 
 def test_a_status_that_cannot_be_written_does_not_hide_the_error(
@@ -73,7 +76,7 @@ def test_a_status_that_cannot_be_written_does_not_hide_the_error(
         raise OSError(28, "No space left on device")
 
     def train() -> None:
-        with recording(tmp_path / "status.json", one_line, tmp_path / "last.ckpt"):
+        with recording(tmp_path / "status.json", one_line, [tmp_path / "last.ckpt"]):
             monkeypatch.setattr("os.fsync", full)
             raise RuntimeError("the first")
 

@@ -9,10 +9,12 @@ from signal import SIGINT
 
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from lookback.common.configs import explain
 from lookback.common.errors import InputError
 from lookback.common.signals import Interrupted
+from lookback.runs import read_run
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.training import fit
@@ -103,6 +105,32 @@ def test_a_run_that_max_steps_ended_goes_on_in_its_epoch(tmp_path: Path, grammar
 def test_a_finished_run_started_again_only_tests_again(tmp_path: Path, grammar_cache: str) -> None:
     once = run(tmp_path, grammar_cache)
     assert numbers(run(tmp_path, grammar_cache)) == numbers(once)
+
+
+def test_old_scores_are_never_those_of_a_training_that_was_made_longer(tmp_path: Path, grammar_cache: str) -> None:
+    """Typed and not begun, stopped before and after its first new checkpoint, and ended."""
+
+    def typed(epochs: int, *more: str) -> list[str]:
+        """What is trained, with the file that Hydra writes before it begins."""
+        options = [grammar_cache, f"trainer.max_epochs={epochs}", *more]
+        (tmp_path / ".hydra").mkdir(exist_ok=True)
+        (tmp_path / ".hydra" / "config.yaml").write_text(OmegaConf.to_yaml(compose(tmp_path, *options)))
+        return options
+
+    def shown() -> tuple[str, int, int | None]:
+        found = read_run(tmp_path)
+        updates = None if found.results is None else found.results["cost"]["updates"]
+        return found.status, found.settings["trainer.max_epochs"], updates
+
+    run(tmp_path, *typed(1))
+    typed(3)
+    assert shown() == ("finished", 1, 3)
+    for update, expected in ((3, ("finished", 1, 3)), (7, ("interrupted", 3, None))):
+        with pytest.raises(Interrupted):
+            run(tmp_path, *typed(3, f"+callbacks.interrupt={{_target_: support.running.Interrupt, update: {update}}}"))
+        assert shown() == expected
+    run(tmp_path, *typed(3))
+    assert shown() == ("finished", 3, 9)
 
 
 def test_the_best_checkpoint_stays_the_best_after_the_run_is_moved_or_copied(

@@ -51,6 +51,7 @@ def test_a_run_directory_holds_what_the_design_says(finished: Path) -> None:
         "status.json",
         "test/alignments.npz",
         "test/budgets.npz",
+        "test/config.yaml",
         "test/predictions.jsonl",
         "test/results.json",
         "test/segments.npz",

@@ -12,7 +12,7 @@ from lookback.common.errors import InputError, config_errors
 from lookback.common.schema import Node, check_config
 from lookback.data import Corpus, TextCorpus
 from lookback.data.corpora.corpus import AlignmentBase, BleuTokenizer, Files, TestFiles
-from lookback.runs import COST, TRAINING_DATA, Results, read_results
+from lookback.runs import COST, TRAINING_DATA, Results, read_scores
 from lookback.search import Search
 from lookback.training.build import build_data, build_module
 from lookback.training.quiet import quiet
@@ -85,14 +85,13 @@ def evaluate(config: DictConfig) -> Results:
     )
     if search is not None:
         module.search = search
-    own_results = trained.run.test / "results.json"
     unknown: dict[str, Any] = {
         "arm": None,
         "convergence": None,
         "cost": dict.fromkeys(COST),
         "training_data": dict.fromkeys(TRAINING_DATA),
     }
-    trained_on = read_results(own_results) if own_results.is_file() else unknown
+    trained_on = read_scores(trained.run.path) or unknown
     now = f"{datetime.now():%Y-%m-%d_%H-%M-%S.%f}"
     directory = Path(config.out) if config.out else trained.run.path / "evaluations" / now
     if not config.out and not directory.parent.resolve().is_relative_to(trained.run.path.resolve()):

@@ -2,7 +2,7 @@
 
 from lookback.runs.predictions import Prediction, read_predictions, write_predictions
 from lookback.runs.results import check_results, read_results, write_results
-from lookback.runs.run import Run, read_run, read_runs, runs_inside
+from lookback.runs.run import Run, read_run, read_runs, read_scores, runs_inside
 from lookback.runs.schema import (
     AER,
     AGREEMENT,
@@ -63,6 +63,7 @@ __all__ = [
     "read_results",
     "read_run",
     "read_runs",
+    "read_scores",
     "runs_inside",
     "write_predictions",
     "write_results",

@@ -2,7 +2,8 @@
 
 .hydra/config.yaml   the composed config          checkpoints/{best,last}.ckpt   tensors and plain containers only
 status.json          how the run ended            tokenizer/{source,target}.json
-metrics.csv          a row a logged step          test/   predictions, segments, alignments, budgets, results.json
+metrics.csv          a row a logged step          test/   predictions, segments, alignments, budgets, results.json,
+                                                         config.yaml: of the training that these results are of
 """
 
 import sys

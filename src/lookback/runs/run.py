@@ -32,9 +32,9 @@ class Run:
     reason: str | None
     """Why it failed"""
     results: Results | None
-    """results.json (`lookback.runs.SCHEMA`); None where the test set was not scored"""
+    """results.json (`lookback.runs.SCHEMA`); None where the test set was not scored, see `read_scores`"""
     config: Mapping[str, Any]
-    """The composed config, interpolations as written"""
+    """The composed config that the results belong to, interpolations as written"""
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -69,14 +69,26 @@ def read_run(directory: Path | str) -> Run:
         raise InputError(f"{directory}: expected a run directory (there is no .hydra/config.yaml in it)")
     config = read_keys(directory / ".hydra" / "config.yaml")
     status, reason = read_status(directory / "status.json")
-    path = directory / "test" / "results.json"
-    results = read_results(path) if path.exists() else None
-    if results:
+    if results := read_scores(directory):
+        tested = directory / "test" / "config.yaml"
+        # Hydra writes its own as soon as a command is typed: one that was stopped or refused left the results as they are
+        config = read_keys(tested) if tested.exists() else config
         return Run(directory, results["arm"], results["attention"], results["seed"], status, reason, results, config)
     attention = _given(config, "attention") or chosen_attention(directory)
     arm = _given(config, "arm") or arm_name(directory, attention or "?")
     seed = config.get("seed")
     return Run(directory, arm, attention, seed if isinstance(seed, int) else None, status, reason, None, config)
+
+
+def read_scores(directory: Path) -> Results | None:
+    """A run's results.json; None where it has none of its present state.
+
+    What is in `test/` stays there while a training is made longer, until a test of the longer training replaces it. So
+    the results of a run that is not finished are those of an earlier training, or of no training to its end.
+    """
+    path = directory / "test" / "results.json"
+    status, _ = read_status(directory / "status.json")
+    return read_results(path) if status in ("finished", "unknown") and path.exists() else None
 
 
 def read_runs(directories: Iterable[Path | str]) -> list[Run]:

@@ -1,6 +1,6 @@
 """`status.json`: how a run ended."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ STATUSES = ("running", "finished", "failed", "interrupted")
 
 
 @contextmanager
-def recording(path: Path, in_words: Callable[[BaseException], str], last: Path) -> Iterator[None]:
+def recording(path: Path, in_words: Callable[[BaseException], str], checkpoints: Sequence[Path]) -> Iterator[None]:
     """Keeps the file up to date: running, then finished, failed or interrupted.
 
     A finished run that is started again stays finished if an error ends that before anything was trained.
@@ -24,10 +24,10 @@ def recording(path: Path, in_words: Callable[[BaseException], str], last: Path) 
     Args:
         path: the file.
         in_words: the reason of a failure. The reason of an interrupted run is the name of the signal.
-        last: the last checkpoint, which changes when something is trained.
+        checkpoints: one of them changes when something is trained.
     """
     before = read_regular(path, _LARGEST) if _status(path) == "finished" else None
-    trained = _modified(last)
+    trained = _modified(checkpoints)
     with deferred():  # a signal does not disturb the writing
         started = _now()
         write_json(path, {"status": "running", "reason": None, "started": started, "ended": None})
@@ -37,7 +37,7 @@ def recording(path: Path, in_words: Callable[[BaseException], str], last: Path) 
         except BaseException as error:
             status, reason = _how_it_ended(error, in_words)
             with suppress(OSError):  # on a full disk the error that counts is the first one
-                if before is not None and _modified(last) == trained:
+                if before is not None and _modified(checkpoints) == trained:
                     with atomic_write(path) as file:
                         file.write(before)
                 else:
@@ -84,8 +84,8 @@ def _status(path: Path) -> str | None:
         return None
 
 
-def _modified(path: Path) -> int | None:
-    return path.stat().st_mtime_ns if path.is_file() else None
+def _modified(paths: Sequence[Path]) -> list[int | None]:
+    return [path.stat().st_mtime_ns if path.is_file() else None for path in paths]
 
 
 def _now() -> str:

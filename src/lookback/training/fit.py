@@ -7,11 +7,11 @@ from typing import Any
 
 import lightning
 from lightning.pytorch.loggers import Logger, WandbLogger
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.configs import build, hide_environment, one_line
 from lookback.common.errors import InputError
-from lookback.common.files import remove_temporaries
+from lookback.common.files import atomic_write, remove_temporaries
 from lookback.common.signals import deferred, handled
 from lookback.common.trust import plain_text
 from lookback.data import TranslationData
@@ -67,6 +67,7 @@ def train(config: DictConfig, directory: Path | str) -> Results:
 
 
 def _train(config: DictConfig, run: RunDirectory) -> Results:
+    composed = OmegaConf.to_yaml(config)
     data = None
     resumed = resumed_from(run)
     if resumed is not None:  # before anything in the directory changes: a refusal leaves the run as it is
@@ -78,12 +79,15 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
         check_same_text(data, run)
     exit_code = 1
     try:
-        with recording(run.status, lambda error: hide_environment(one_line(error), config), run.last):
+        checkpoints = (run.last, run.best)
+        with recording(run.status, lambda error: hide_environment(one_line(error), config), checkpoints):
             if data is None:
                 _settle(config, run, None)
                 data = _prepare_data(config)
                 data.save_tokenizers(run.tokenizers)
             record, trackers = _train_and_test(config, run, data, resumed)
+            with atomic_write(run.test / "config.yaml") as file:  # .hydra changes when a command for the run is typed
+                file.write(composed.encode())
         exit_code = 0
         # now that the numbers and the status are written: an abort inside a renderer cannot be caught
         _report(run, record, plain_config(config), trackers)
