@@ -4,8 +4,9 @@
 
 Each trial trains a tiny translator in a fork of this process. A signal stops it at a moment that is drawn: before or
 after any hook of Lightning, before a file of the run is opened, in the middle of its writing, before it is renamed or
-removed, or at a random time. It is resumed, perhaps stopped again, and in the end compared with a training that never
-stopped: weights, optimizer, metrics.csv, predictions, results. Temporary files are on another file system (``--tmp``).
+removed, or at a random time. Its last checkpoint may then be torn. It is resumed, perhaps stopped again, and in the end
+compared with a training that never stopped: weights, optimizer, metrics.csv, predictions, results. Temporary files are
+on another file system (``--tmp``).
 
 The moments are not listed here. A first run of each setting collects them, with Python's audit events and from the
 functions with which Lightning calls its hooks.
@@ -66,15 +67,20 @@ _DATA = {
 
 @dataclass(frozen=True)
 class Stop:
-    """A signal and its moment: the n-th time that it is reached. An empty moment is a time, in seconds."""
+    """A signal and its moment: the n-th time that it is reached. An empty moment is a time, in seconds.
+
+    Afterwards the last checkpoint may be torn, as by a disk that lost what it had taken.
+    """
 
     signal: str
     moment: str
     n: int = 1
     seconds: float = 0.0
+    tears: bool = False
 
     def __str__(self) -> str:
-        return f"{self.signal} " + (f"{self.moment} ({self.n})" if self.moment else f"after {self.seconds:.2f} s")
+        at = f"{self.moment} ({self.n})" if self.moment else f"after {self.seconds:.2f} s"
+        return f"{self.signal} {at}" + (", last.ckpt torn" if self.tears else "")
 
 
 _TORN = (
@@ -259,6 +265,8 @@ class Harness:
             differs += wrong_ends(stop, ended, directory)
             held = held_update(directory)
             lost.append("" if ended.update is None else str(max(0, ended.update - held)))
+            if stop.tears and held:
+                (directory / "checkpoints" / "last.ckpt").write_bytes(b"")
         ended = self._fork(lambda: self._train(setting, directory), directory)
         if ended.code != 0:
             differs.append(f"resume: exit {ended.code}: {ended.said[-2000:]}")
@@ -442,12 +450,13 @@ def drawn_stops(moments: Counter[str], seconds: float, dice: random.Random) -> I
     for place in range(dice.choice((1, 2, 3, 4, 6))):
         first = place == 0
         name = dice.choice(SIGNALS)
+        tears = dice.random() < 0.15
         if dice.random() < 0.15:
-            yield Stop(name, "", seconds=dice.uniform(0, seconds))
+            yield Stop(name, "", seconds=dice.uniform(0, seconds), tears=tears)
             continue
         moment = dice.choice(sorted(moments))
         n = dice.randint(1, moments[moment] if first else max(1, moments[moment] // 2))
-        yield Stop("SIGKILL" if moment.startswith("half ") else name, moment, n)
+        yield Stop("SIGKILL" if moment.startswith("half ") else name, moment, n, tears=tears)
 
 
 @contextmanager

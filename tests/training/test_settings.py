@@ -271,6 +271,10 @@ def test_nothing_that_means_nothing_is_let_into_a_command(name: str) -> None:
         ("callbacks.checkpoint.monitor=validation/blue", r"did you mean validation/bleu\?"),
         ("callbacks.checkpoint.mode=max", r"^callbacks\.checkpoint\.mode=max: expected min"),
         ("callbacks.checkpoint.filename=other", r"^callbacks\.checkpoint\.filename=other: expected best"),
+        (
+            "+callbacks.checkpoint.save_weights_only=true",
+            r"^callbacks\.checkpoint\.save_weights_only=true: expected false",
+        ),
         ("search._target_=lookback.search.BeamSerch", r"^search\._target_=.*did you mean BeamSearch\?"),
         ("batch.size=4294967296", r"^batch\.size=4294967296: expected a whole number, 1 to 2,147,483,647$"),
     ],

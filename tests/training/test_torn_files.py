@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from lookback.common.errors import InputError
 from lookback.common.signals import Interrupted
+from lookback.runs.directory import RunDirectory
+from lookback.training.resume import resumed_from
 from support.running import numbers, run
 from support.trainings import timeless
 
@@ -91,6 +94,57 @@ def test_a_stopped_run(
         assert said[-1] == f"note: {directory}: no checkpoint to go on from; the training starts anew"
     elif files == ["checkpoints/best.ckpt"] or (files == ["checkpoints/last.ckpt"] and how != "missing"):
         assert [line for line in said if str(directory / files[0]) in line]
+
+
+def test_a_best_checkpoint_from_within_an_update_is_passed_over(
+    tmp_path: Path, grammar_cache: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every second batch is validated, every third ends an update: the best validation follows batch 4."""
+    options = (
+        grammar_cache,
+        "batch.size=8",
+        "trainer.max_epochs=2",
+        "trainer.accumulate_grad_batches=3",
+        "trainer.val_check_interval=2",
+        "trainer.check_val_every_n_epoch=null",
+        "optimizer.lr=0.02",
+        "~callbacks.budgets",
+    )
+    whole = run(tmp_path / "whole", *options)
+    stopped = RunDirectory(tmp_path / "stopped")
+    with pytest.raises(Interrupted):
+        run(
+            stopped.path,
+            *options,
+            "+callbacks.send={_target_: support.running.Send, signal: SIGTERM, hook: on_train_batch_start, n: 5}",
+        )
+    damage(stopped.last, "empty")
+    best = torch.load(stopped.best, weights_only=True)
+    assert best["loops"]["fit_loop"]["epoch_loop.batch_progress"]["current"]["ready"] % 3
+    capsys.readouterr()
+    assert numbers(run(stopped.path, *options)) == numbers(whole)
+    said = capsys.readouterr().out
+    assert f"note: {stopped.best}: written between the batches of an update" in said
+    assert f"note: {stopped.path}: no checkpoint to go on from; the training starts anew" in said
+    weights = [
+        torch.load(each.last, weights_only=True)["state_dict"] for each in (stopped, RunDirectory(tmp_path / "whole"))
+    ]
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
+
+
+def test_weights_alone_are_passed_over(tmp_path: Path, stopped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As ``callbacks.checkpoint.save_weights_only=true`` once wrote them."""
+    shutil.copytree(stopped, tmp_path / "run")
+    run = RunDirectory(tmp_path / "run")
+    damage(run.last, "empty")
+    found = resumed_from(run)
+    assert found is not None
+    assert found.path == run.best
+    capsys.readouterr()
+    best = torch.load(run.best, weights_only=True)
+    torch.save({key: best[key] for key in best.keys() - {"optimizer_states", "lr_schedulers", "callbacks"}}, run.best)
+    assert resumed_from(run) is None
+    assert f"note: {run.best}: weights without the state of the optimizer, so no" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("how", HOW)

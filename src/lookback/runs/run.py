@@ -71,7 +71,7 @@ def read_run(directory: Path | str) -> Run:
     status, reason = read_status(directory / "status.json")
     if results := read_scores(directory):
         tested = directory / "test" / "config.yaml"
-        # Hydra writes its own as soon as a command is typed: one that was stopped or refused left the results as they are
+        # Hydra writes its own as soon as a command is typed, whether or not a training follows
         config = read_keys(tested) if tested.exists() else config
         return Run(directory, results["arm"], results["attention"], results["seed"], status, reason, results, config)
     attention = _given(config, "attention") or chosen_attention(directory)

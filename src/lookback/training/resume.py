@@ -46,7 +46,8 @@ class Resumed(NamedTuple):
 def resumed_from(run: RunDirectory) -> Resumed | None:
     """The last checkpoint, or the best where the last is missing or torn; None where the training starts anew.
 
-    What cannot be read is said. Both checkpoints are whole states of the training, so each gives the same numbers.
+    A checkpoint that is torn, or no whole state of the training, is said and passed over: from it the training would
+    go on with other numbers.
 
     Raises:
         InputError: if a checkpoint is whole and yet cannot be read, as one of another program.
@@ -57,10 +58,31 @@ def resumed_from(run: RunDirectory) -> Resumed | None:
             print(f"note: {path}: torn, so nothing can be read from it", flush=True)
             continue
         checkpoint = read_checkpoint(path)
+        if missing := what_is_missing(checkpoint):
+            print(f"note: {path}: {missing}, so no training can go on from it", flush=True)
+            continue
         return Resumed(path, checkpoint["global_step"], checkpoint["epoch"], checkpoint["config"])
     if found or run.status.is_file():
         print(f"note: {run.path}: no checkpoint to go on from; the training starts anew", flush=True)
     return None
+
+
+def what_is_missing(checkpoint: dict[str, Any]) -> str | None:
+    """What a checkpoint lacks of a whole state of its training; None if it lacks nothing.
+
+    The best checkpoint is written at any validation, also between the batches of one update
+    (``trainer.accumulate_grad_batches``). ``LastCheckpoint`` is not written there.
+    """
+    if not checkpoint.get("optimizer_states"):
+        return "weights without the state of the optimizer"
+    try:
+        progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+        batches, is_last = progress["current"]["ready"], progress["is_last_batch"]
+        of_an_update = checkpoint["config"]["trainer"]["accumulate_grad_batches"]
+        is_within_update = batches % of_an_update and not is_last
+    except (KeyError, TypeError, ZeroDivisionError):
+        return "no place in the training in it"
+    return "written between the batches of an update, without their gradients" if is_within_update else None
 
 
 def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDirectory) -> None:

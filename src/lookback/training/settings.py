@@ -163,7 +163,7 @@ class ModelCheckpointSettings(TypedDict):
     save_on_train_epoch_end: Off
     enable_version_counter: Off
     auto_insert_metric_name: Off
-    save_weights_only: NotRequired[bool]
+    save_weights_only: NotRequired[Off]
     verbose: NotRequired[bool]
 
 
