@@ -177,6 +177,14 @@ def test_fingerprint_is_the_raw_text_of_the_test_split() -> None:
     assert data(test=["a b", "c"]).fingerprint != data(test=["a", "b c"]).fingerprint
 
 
+def test_each_split_has_a_fingerprint_of_its_own() -> None:
+    plain = data().fingerprints
+    for split in ("train", "validation", "test"):
+        changed = data(**{split: [*numbered(9), "other"]}).fingerprints
+        assert {name for name in plain if plain[name] != changed[name]} == {split}
+    assert data(train_max_length=3).fingerprints == plain, "before filtering"
+
+
 def test_bad_settings_name_the_argument() -> None:
     for changes, expected in [
         ({"batch_size": 0}, "batch_size=0: expected a whole number, 1 or more"),

@@ -18,7 +18,8 @@ from lookback.runs import read_run
 from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.training import fit
-from lookback.training.resume import Resumed
+from lookback.training.build import build_data
+from lookback.training.resume import Resumed, check_same_text
 from support.running import compose, numbers, run
 from support.trainings import make_stream, timeless
 
@@ -229,7 +230,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def test_another_text_does_not_go_on(tmp_path: Path) -> None:
-    """The same files by name, with another word in one of them: nothing of the run changes."""
+    """The same files by name, with another word, or the same words at other lines: nothing of the run changes."""
     files = []
     for split in ("train", "validation", "test"):
         for side in ("source", "target"):
@@ -238,16 +239,32 @@ def test_another_text_does_not_go_on(tmp_path: Path) -> None:
     options = ["data=text", *files, "data.bleu_tokenize=none"]
     first = run(tmp_path / "run", *options, tiny_data=False)
     before = contents(tmp_path / "run")
-    (tmp_path / "train.target").write_text("a b c\nd f\n" * 10)
-    with pytest.raises(InputError, match="holds a run with another target tokenizer than the training text") as caught:
-        run(tmp_path / "run", *options, "trainer.max_epochs=2", tiny_data=False)
-    assert "\n" not in str(caught.value)
-    assert contents(tmp_path / "run") == before
-    (tmp_path / "train.target").write_text("a b c\nd e\n" * 10)
+    for split in ("train", "validation", "test"):
+        for text in ("a b c\nd f\n", "d e\na b c\n"):
+            (tmp_path / f"{split}.target").write_text(text * 10)
+            with pytest.raises(InputError, match=f"holds a run with another {split} text than data.{split}") as caught:
+                run(tmp_path / "run", *options, "trainer.max_epochs=2", tiny_data=False)
+            assert "\n" not in str(caught.value)
+            assert contents(tmp_path / "run") == before
+        (tmp_path / f"{split}.target").write_text("a b c\nd e\n" * 10)
     assert (
         run(tmp_path / "run", *options, "trainer.max_epochs=2", tiny_data=False)["cost"]["updates"]
         == 2 * (first["cost"]["updates"])
     )
+
+
+def test_another_tokenizer_does_not_go_on(tmp_path: Path, grammar_cache: str) -> None:
+    """It is all that a checkpoint of an earlier version, and that of a stream, says of the training text."""
+    data = build_data(compose(tmp_path, grammar_cache))
+    data.setup()
+    directory = RunDirectory(tmp_path)
+    data.save_tokenizers(directory.tokenizers)
+    earlier = Resumed(directory.last, 1, 0, {}, {})
+    check_same_text(earlier, data, directory)
+    shutil.copy(directory.tokenizers / "source.json", directory.tokenizers / "target.json")
+    with pytest.raises(InputError, match="holds a run with another target tokenizer than the training text") as caught:
+        check_same_text(earlier, data, directory)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_disk_that_fills_up_leaves_the_last_good_checkpoint_and_one_line(
@@ -281,5 +298,5 @@ def test_a_resumed_run_keeps_the_name_of_its_arm(tmp_path: Path, grammar_cache: 
     """Also where it was moved away from the sweep that the name comes from."""
     for name, expected in (("dot, dropout=0.1", "dot, dropout=0.1"), ("${oc.env:HOME}",) * 2, (None, "bahdanau")):
         config = compose(tmp_path, grammar_cache)
-        fit._settle(config, RunDirectory(tmp_path), Resumed(tmp_path, 1, 0, {"names": {"arm": name}}))
+        fit._settle(config, RunDirectory(tmp_path), Resumed(tmp_path, 1, 0, {"names": {"arm": name}}, {}))
         assert config.names.arm == expected

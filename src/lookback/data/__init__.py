@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from lookback.data.corpora.hub import HubCorpus
     from lookback.data.corpora.records import RecordsCorpus
     from lookback.data.corpora.text import TextCorpus, read_pair
-    from lookback.data.datamodule import TranslationData, evaluation_loader, fingerprint
+    from lookback.data.datamodule import TranslationData, evaluation_loader
     from lookback.data.grammar import GrammarCorpus
+    from lookback.data.preparation.fingerprint import fingerprint
     from lookback.data.tokenizers.tokenization import (
         BPETokenization,
         CharacterTokenization,
@@ -47,7 +48,7 @@ _MODULES = {
     "WordTokenization": "tokenizers.tokenization",
     "encode_sources": "batches.batching",
     "evaluation_loader": "datamodule",
-    "fingerprint": "datamodule",
+    "fingerprint": "preparation.fingerprint",
     "read_pair": "corpora.text",
 }
 

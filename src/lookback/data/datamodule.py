@@ -16,7 +16,6 @@ import tokenizers
 
 from lookback.common.checks import Seed, Size, checked
 from lookback.common.errors import InputError
-from lookback.common.fingerprint import text_fingerprint
 from lookback.data.batches.batching import Batch, BatchUnit, BucketBatchSampler
 from lookback.data.batches.loading import BatchLoader, Loader
 from lookback.data.batches.streaming import StreamLoader, StreamPosition, Window, windows
@@ -26,6 +25,7 @@ from lookback.data.datasets_private import datasets_fingerprint
 from lookback.data.preparation.cache import cached_folder
 from lookback.data.preparation.encoding import EncodedPairs, encode_arrays, encode_pairs
 from lookback.data.preparation.filtering import Limits, Selection, report_dropped
+from lookback.data.preparation.fingerprint import fingerprint
 from lookback.data.tokenizers.tokenization import Tokenization
 from lookback.data.tokenizers.tokenizer import Tokenizer
 from lookback.data.units import count_words
@@ -98,7 +98,7 @@ class TranslationData(lightning.LightningDataModule):
         self._samplers: dict[str, BucketBatchSampler] = {}
         self._training: Loader | None = None
         self._resumed: dict[str, Any] = {}
-        self._test_fingerprint = ""
+        self._fingerprints: dict[str, str] = {}
 
     def setup(self, stage: str | None = None) -> None:
         """Read, filter and encode all splits, or with the stage "test" that split alone. A second call does nothing."""
@@ -106,9 +106,10 @@ class TranslationData(lightning.LightningDataModule):
             return
         for split in ("test",) if stage == "test" else SPLITS:
             self._load(split)
-        self._test_fingerprint = fingerprint(self._texts["test"])
+        self._fingerprints = {split: fingerprint(texts) for split, texts in self._texts.items() if split != "train"}
         if "train" in self._texts:
-            self._select()
+            self._selection = self._select()
+            self._fingerprints["train"] = self._selection.fingerprint  # cached with the choice: it may be a large text
         if self._source_tokenizer is None or self._target_tokenizer is None:
             source, target = self._tokenizers()
             self._source_tokenizer = self._source_tokenizer or source
@@ -130,7 +131,12 @@ class TranslationData(lightning.LightningDataModule):
     @property
     def fingerprint(self) -> str:
         """A hash of the test set's raw text: runs are compared only where it is the same."""
-        return _after_setup(self._test_fingerprint)
+        return self.fingerprints["test"]
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """A hash of the raw text of each split that was read, before filtering. A stream has none."""
+        return _after_setup(self._fingerprints)
 
     @property
     def streams(self) -> bool:
@@ -234,11 +240,12 @@ class TranslationData(lightning.LightningDataModule):
                 raise InputError(f"data.{split}: no {side} has a word; expected text to translate and to compare with")
         self._texts[split] = texts
 
-    def _select(self) -> None:
-        self._selection = Selection.of(self._texts["train"], self._limits, self._texts["test"])
-        self._selection.report(len(self._texts["test"]))
-        if not self._selection.pairs:
+    def _select(self) -> Selection:
+        selection = Selection.of(self._texts["train"], self._limits, self._texts["test"])
+        selection.report(len(self._texts["test"]))
+        if not selection.pairs:
             raise InputError(_no_pairs("train"))
+        return selection
 
     def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """The tokenizers, learnt from the training split or from the first window of a stream, or cached."""
@@ -315,12 +322,6 @@ def evaluation_loader(
         pairs.source.lengths, pairs.target_lengths, batch_size, "sentences", seed=0, shuffle=False
     )
     return BatchLoader(pairs, sampler)
-
-
-def fingerprint(texts: datasets.Dataset) -> str:
-    """A hash of the raw text of a split: equal for equal text, wherever it was read from."""
-    sides = range(len(SIDES))
-    return text_fingerprint((text for pair in columns(texts) for text in pair[side].to_pylist()) for side in sides)
 
 
 def _no_pairs(split: str) -> str:

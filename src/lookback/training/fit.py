@@ -76,7 +76,7 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
         data = _prepare_data(config)
         if not data.streams:  # which end by max_steps, however many epochs these take
             check_not_shorter(resumed, config.trainer.max_epochs)
-        check_same_text(data, run)
+        check_same_text(resumed, data, run)
     exit_code = 1
     try:
         checkpoints = (run.last, run.best)

@@ -59,7 +59,8 @@ class TranslationModule(lightning.LightningModule):
             sentence more weight than a token of a long one. With ``trainer.accumulate_grad_batches`` the loss is the
             mean of the batches' losses. With several ranks it is a mean over the batch of all ranks. The logged loss is
             always a mean over tokens.
-        config: the whole resolved config in plain containers. Every checkpoint holds it under ``config``.
+        config: the whole resolved config in plain containers. Every checkpoint holds it under ``config``, and under
+            ``text`` the fingerprint of each split.
 
     Raises:
         ValueError: if an argument has a value that is not allowed.
@@ -122,6 +123,7 @@ class TranslationModule(lightning.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
+        checkpoint["text"] = data_of(self.trainer).fingerprints
         checkpoint["train_loss"] = self.train_loss.sums()  # of the tokens of all ranks since the last logged point
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

@@ -35,6 +35,8 @@ class Resumed(NamedTuple):
     update: int
     epoch: int
     config: dict[str, Any]
+    text: dict[str, str]
+    """The fingerprint of each split; empty in a checkpoint of an earlier version."""
 
     @property
     def arm(self) -> Any:
@@ -61,7 +63,9 @@ def resumed_from(run: RunDirectory) -> Resumed | None:
         if missing := what_is_missing(checkpoint):
             print(f"note: {path}: {missing}, so no training can go on from it", flush=True)
             continue
-        return Resumed(path, checkpoint["global_step"], checkpoint["epoch"], checkpoint["config"])
+        text = checkpoint.get("text")
+        known = text if isinstance(text, dict) else {}
+        return Resumed(path, checkpoint["global_step"], checkpoint["epoch"], checkpoint["config"], known)
     if found or run.status.is_file():
         print(f"note: {run.path}: no checkpoint to go on from; the training starts anew", flush=True)
     return None
@@ -122,12 +126,20 @@ def check_not_shorter(resumed: Resumed, max_epochs: int) -> None:
         )
 
 
-def check_same_text(data: TranslationData, run: RunDirectory) -> None:
-    """Checks that the training text still gives the tokenizers that the run was started with.
+def check_same_text(resumed: Resumed, data: TranslationData, run: RunDirectory) -> None:
+    """Checks that the text is the one that the run was started with, and gives the same tokenizers.
+
+    Of a stream only the tokenizers are known, which are learnt from its beginning.
 
     Raises:
-        InputError: if one of the tokenizers differs.
+        InputError: if a split or a tokenizer differs.
     """
+    for split, fingerprint in data.fingerprints.items():
+        if resumed.text.get(split, fingerprint) != fingerprint:
+            raise InputError(
+                f"{run.path}: holds a run with another {split} text than data.{split} gives now; "
+                "expected the text that it began with, or another directory"
+            )
     for side, tokenizer in (("source", data.source_tokenizer), ("target", data.target_tokenizer)):
         if Tokenizer.load(run.tokenizers / f"{side}.json").to_json() != tokenizer.to_json():
             raise InputError(

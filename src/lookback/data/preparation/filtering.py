@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 from lookback.data.corpora.columns import columns, on_both_sides
 from lookback.data.datasets_private import datasets_fingerprint
 from lookback.data.preparation.cache import cached_folder
+from lookback.data.preparation.fingerprint import fingerprint
 from lookback.data.units import count_words
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-_FORMAT = 1  # of the cached decision: raise it when another pair is dropped or counted
+_FORMAT = 2  # of the cached decision: raise it when another pair is dropped or counted
 # The limit of the target, in limits of the source: hardly any translation is more than twice as long. Without it, one
 # wrong line of 10,000 words would make its whole batch as long.
 _TARGET_FACTOR = 2
@@ -72,12 +73,14 @@ class Selection:
         keep: (N,) bool, whether each pair of the split is trained on.
         pairs: the number of pairs that are trained on.
         dropped: the number of pairs that are not, by reason.
+        fingerprint: of the text of the whole split.
         identical: the number of pairs that are trained on and have the same text as source and target.
         overlap: the number of test pairs that are also trained on ("pairs"), and of test sources ("sources").
     """
 
     keep: np.ndarray
     pairs: int
+    fingerprint: str
     dropped: dict[str, int] = field(default_factory=dict)
     identical: int = 0
     overlap: dict[str, int] = field(default_factory=dict)
@@ -140,6 +143,7 @@ def _select(texts: Dataset, limits: Limits, test: Dataset, folder: Path) -> None
     np.save(folder / "keep.npy", keep)
     about = {
         "pairs": int(keep.sum()),
+        "fingerprint": fingerprint(texts),
         "dropped": dropped,
         "identical": identical,
         "overlap": {
