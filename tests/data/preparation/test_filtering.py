@@ -68,6 +68,16 @@ def test_test_pairs_in_the_training_split_are_counted_and_warned_of(capsys: pyte
     assert "warning: 2 of 5 test pairs also stand in the training split: " in capsys.readouterr().err
 
 
+def test_sources_alone_in_the_training_split_are_not_called_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    test = pairs(("x", "p"), ("z", "q"), ("new", "r"))
+    select(pairs(("x", "other"), ("a", "b")), test=test).report(len(test))
+    *_, line = capsys.readouterr().err.splitlines()
+    assert line == (
+        "warning: 1 of 3 test sources also stand in the training split, with other targets: "
+        "scores on them say little about new text"
+    )
+
+
 def test_a_corpus_whose_target_is_its_source_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
     select(pairs(("a", "a"), ("b", "b"), ("c", "d"))).report(2)
     assert "warning: in 2 of 3 training pairs the target is the source; is one file given" in capsys.readouterr().err

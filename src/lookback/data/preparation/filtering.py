@@ -99,10 +99,17 @@ class Selection:
         """Print the numbers of dropped pairs, and warnings of probable mistakes, on standard error."""
         if self.dropped:
             report_dropped(self.pairs, self.dropped)
-        if self.overlap["pairs"] or self.overlap["sources"]:
+        pairs, sources = self.overlap["pairs"], self.overlap["sources"]
+        if pairs:
             print(
-                f"warning: {self.overlap['pairs']:,} of {test_pairs:,} test pairs also stand in the training split: "
-                f"scores on them say nothing about new text ({self.overlap['sources']:,} share their source)",
+                f"warning: {pairs:,} of {test_pairs:,} test pairs also stand in the training split: "
+                f"scores on them say nothing about new text ({sources:,} share their source)",
+                file=sys.stderr,
+            )
+        elif sources:
+            print(
+                f"warning: {sources:,} of {test_pairs:,} test sources also stand in the training split, with other "
+                "targets: scores on them say little about new text",
                 file=sys.stderr,
             )
         if 2 * self.identical > self.pairs:
