@@ -40,6 +40,12 @@ def test_attention_and_seed_are_no_settings(tmp_path: Path) -> None:
     assert arm_name(run, "none") == "none"
 
 
+def test_what_changes_no_number_is_no_setting(tmp_path: Path) -> None:
+    """As where a sweep goes on on another machine, and a run of its first start has no score yet."""
+    typed, chosen = ["trainer.accelerator=auto", "seed=1,2"], ["trainer.accelerator=cpu", "seed=1"]
+    assert arm_name(leave(tmp_path, typed, chosen), "none") == "none"
+
+
 def test_a_run_alone_has_the_name_of_its_attention(tmp_path: Path) -> None:
     run = leave(tmp_path / "sweep", ["encoder.layers=1"], ["encoder.layers=1"])
     (tmp_path / "sweep" / "multirun.yaml").unlink()

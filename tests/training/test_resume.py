@@ -19,7 +19,7 @@ from lookback.runs.checkpoint import read_checkpoint
 from lookback.runs.directory import RunDirectory
 from lookback.training import fit
 from lookback.training.build import build_data
-from lookback.training.resume import Resumed, check_same_text
+from lookback.training.resume import Resumed, check_same_settings, check_same_text
 from support.running import compose, numbers, run
 from support.trainings import make_stream, timeless
 
@@ -223,6 +223,15 @@ def test_another_rate_is_refused_where_the_checkpoint_would_win(tmp_path: Path, 
     run(tmp_path, grammar_cache, "optimizer.lr=0.01")
     with pytest.raises(InputError, match=r"optimizer\.lr=0\.01, which cannot go on with optimizer\.lr=0\.02; expected"):
         run(tmp_path, grammar_cache, "optimizer.lr=0.02", "trainer.max_epochs=2")
+
+
+def test_what_changes_no_number_may_change(tmp_path: Path) -> None:
+    """So that a job of a sweep goes on where the text is cached elsewhere."""
+    before = {"data": {"max_length": 60, "cache": "here"}, "batch": {"size": 64, "evaluation_size": 64}}
+    now = {"data": {"max_length": 60, "cache": "there"}, "batch": {"size": 64, "evaluation_size": 8}}
+    check_same_settings(before, now, RunDirectory(tmp_path))
+    with pytest.raises(InputError, match=r"batch\.size=64, which cannot go on with batch\.size=8"):
+        check_same_settings(before, {**now, "batch": {"size": 8}}, RunDirectory(tmp_path))
 
 
 def contents(directory: Path) -> dict[str, bytes]:

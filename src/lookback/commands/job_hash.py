@@ -7,21 +7,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from lookback.common.no_number import changes_no_number
+
 _ELSEWHERE = re.compile(r"\$\{(?=hydra:runtime\.output_dir\}|oc\.env:|now:)")
 """What depends on the place, the machine or the time of a job: it counts as it is written, not as what it is there."""
-_NO_NUMBER = (
-    "logger",
-    "optimized_metric",
-    "batch.evaluation_size",
-    "data.cache",
-    "callbacks.last.minutes",
-    "trainer.accelerator",
-    "trainer.devices",
-    "trainer.num_nodes",
-    "trainer.enable_model_summary",
-    "trainer.num_sanity_val_steps",
-)
-"""Settings that change no number of a run beyond its last digits: with others it is still the same job."""
 
 
 def job_hash(_root_: DictConfig) -> str:
@@ -33,19 +22,30 @@ def job_hash(_root_: DictConfig) -> str:
     Args:
         _root_: the whole config of the job, with ``hydra``.
     """
-    settings = OmegaConf.to_container(_root_, resolve=False)
+    text = json.dumps(job_settings(_root_), sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def job_settings(config: DictConfig) -> dict[str, Any]:
+    """The settings that make a job the one that it is, resolved: those that change a number.
+
+    Args:
+        config: of the job, with ``hydra``.
+    """
+    settings = OmegaConf.to_container(config, resolve=False)
     assert isinstance(settings, dict)
     del settings["hydra"]
-    for key in _NO_NUMBER:
-        *groups, name = key.split(".")
-        inside: Any = settings
-        for group in groups:
-            inside = inside.get(group) if isinstance(inside, dict) else None
-        if isinstance(inside, dict):
-            inside.pop(name, None)
-    resolved = OmegaConf.to_container(OmegaConf.create(_literal(settings)), resolve=True)
-    text = json.dumps(resolved, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
+    resolved = OmegaConf.to_container(OmegaConf.create(_literal(_that_count(settings))), resolve=True)
+    assert isinstance(resolved, dict)
+    return {str(key): value for key, value in resolved.items()}
+
+
+def _that_count(settings: dict[Any, Any], within: str = "") -> dict[Any, Any]:
+    return {
+        key: _that_count(value, f"{within}{key}.") if isinstance(value, dict) else value
+        for key, value in settings.items()
+        if not changes_no_number(f"{within}{key}")
+    }
 
 
 def _literal(node: Any) -> Any:

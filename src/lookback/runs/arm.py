@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lookback.common.no_number import changes_no_number
 from lookback.common.yaml_files import read_keys
 
 _BESIDE = ("attention", "seed", "names.arm")
@@ -25,7 +26,8 @@ def arm_name(directory: Path, attention: str) -> str:
     typed = {**_overrides(sweep, "sweeper", "params"), **_overrides(sweep, "overrides", "task")}
     # Hydra writes a value with other spaces and quotes than it was typed with
     varied = {key: value for key, value in chosen.items() if key in typed and _bare(typed[key]) != _bare(value)}
-    return with_settings(attention, {key: value for key, value in varied.items() if key not in _BESIDE})
+    named = {key: value for key, value in varied.items() if key not in _BESIDE and not changes_no_number(key)}
+    return with_settings(attention, named)
 
 
 def with_settings(name: str, settings: Mapping[str, Any]) -> str:

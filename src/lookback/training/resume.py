@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from lookback.common.configs import flattened, with_present_targets
 from lookback.common.errors import InputError
+from lookback.common.no_number import changes_no_number
 from lookback.data import Tokenizer, TranslationData
 from lookback.runs.checkpoint import is_torn, read_checkpoint
 from lookback.runs.directory import RunDirectory
@@ -22,9 +23,7 @@ _FIXED = (
     "scheduler",
     "seed",
 )
-"""Settings, and groups of settings, that a resumed training cannot change."""
-_FREE = {"batch.evaluation_size"}
-"""Settings inside those groups that may change, because no number depends on them."""
+"""Settings, and groups of settings, that a resumed training cannot change, but for those that change no number."""
 
 
 class Resumed(NamedTuple):
@@ -106,8 +105,8 @@ def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDir
     before, now = (with_present_targets({**defaults, **config}) for config in (before, now))
     for group in _FIXED:
         old, new = flattened(group, before.get(group)), flattened(group, now.get(group))
-        for key in sorted((old.keys() | new.keys()) - _FREE):
-            if old.get(key) != new.get(key):
+        for key in sorted(old.keys() | new.keys()):
+            if old.get(key) != new.get(key) and not changes_no_number(key):
                 raise InputError(
                     f"{run.path}: holds a run with {key}={old.get(key)}, which cannot go on with {key}={new.get(key)}; "
                     "expected the same value, or another directory"

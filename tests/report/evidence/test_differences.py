@@ -122,8 +122,20 @@ def test_a_name_that_becomes_another_arms_is_told_apart_again(run):
 
 
 def test_what_changes_no_number_splits_no_arm(run):
+    """The settings that leave a job of a sweep the same job, too: a sweep may go on on another machine."""
+    here = {
+        "batch": {"evaluation_size": 16},
+        "trainer": {"max_epochs": 2, "accelerator": "auto", "devices": 1},
+        "callbacks": {"last": {"minutes": 10}},
+        "optimized_metric": "validation/perplexity",
+    }
+    there = {
+        "batch": {"evaluation_size": 64},
+        "trainer": {"max_epochs": 2.0, "accelerator": "cpu", "devices": 2, "num_nodes": 1},
+        "callbacks": {"last": {"minutes": 5}},
+        "optimized_metric": "validation/bleu",
+    }
     one, other = run("a", "dot", 1), run("b", "dot", 2)
-    batch = {"batch": {"evaluation_size": 16}, "trainer": {"max_epochs": 2}}
-    one = replace(one, config={**one.config, **batch})
-    other = replace(other, config={**other.config, "batch": {"evaluation_size": 64}, "trainer": {"max_epochs": 2.0}})
-    assert list(arms([one, other])) == ["dot"]
+    runs = [replace(one, config={**one.config, **here}), replace(other, config={**other.config, **there})]
+    assert list(arms(runs)) == ["dot"]
+    assert differing(runs) == []

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from lookback.common.no_number import changes_no_number
 from lookback.runs import Run
 from lookback.runs.arm import with_settings
 from lookback.runs.run import natural
 
-_NO_NUMBER_DEPENDS_ON = ("seed", "names.", "logger", "data.cache", "batch.evaluation_size", "callbacks.budgets.")
-"""Keys that may differ: the seed is a column of its own, the others change no number."""
+_BESIDE = ("seed", "names.", "callbacks.budgets.")
+"""Keys that may differ, too: the seed is a column of its own, and what is scored on the way changes no score."""
 
 _BROUGHT_BY_ATTENTION = ("attention.", "decoder.query", "learning_rate")
 """Keys that an attention's own file sets: they tell two runs apart only where these are of one recipe."""
@@ -29,10 +30,14 @@ def differing(runs: Sequence[Run]) -> list[str]:
 def _differing(runs: Sequence[Run]) -> list[str]:
     """The same with the keys that an attention brings."""
     runs = [run for run in runs if run.config]
-    keys = dict.fromkeys(key for run in runs for key in run.settings if not key.startswith(_NO_NUMBER_DEPENDS_ON))
+    keys = dict.fromkeys(key for run in runs for key in run.settings if _counts(key))
     if not any(map(rate_is_the_attentions, runs)):
         keys.pop("learning_rate", None)  # nothing reads it
     return [key for key in keys if _differs(key, runs, False)]
+
+
+def _counts(key: str) -> bool:
+    return not key.startswith(_BESIDE) and not changes_no_number(key)
 
 
 def rate_is_the_attentions(run: Run) -> bool:
@@ -57,7 +62,7 @@ def value(run: Run, key: str) -> Any:
 
 def settings_but(run: Run, *keys: str) -> list[tuple[str, str]]:
     """The run's settings that a number may depend on, in the order of their keys, without `keys`."""
-    others = (key for key in sorted(run.settings) if not key.startswith(_NO_NUMBER_DEPENDS_ON) and key not in keys)
+    others = (key for key in sorted(run.settings) if _counts(key) and key not in keys)
     return [(key, str(run.settings[key])) for key in others]
 
 
