@@ -124,6 +124,17 @@ def test_a_training_ends_with_what_to_type_next(
     assert capsys.readouterr().out == f"translate: python translate.py run={Path.cwd() / 'run'} < input.txt\n"
 
 
+def test_a_sweep_over_all_choices_of_a_name_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert show(monkeypatch, "-m", "attention=glob([n*,d*])", "seed=1,2", "hydra.sweep.dir=sweep") == 0
+    first = starts(Path("sweep"))
+    assert first == {name_of(f"attention={name}", f"seed={seed}"): 1 for name in ("none", "dot") for seed in (1, 2)}
+    assert show(monkeypatch, "-m", "resume=sweep") == 0
+    assert capsys.readouterr().out.count("skipped: finished") == 4
+    assert starts(Path("sweep")) == first
+
+
 def test_a_sweep_that_finds_none_of_its_jobs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new = (Job((), tmp_path / name, OmegaConf.create()) for name in ("old", "new"))
     note_if_all_are_new([old, new], tmp_path)
@@ -242,6 +253,8 @@ def test_a_mistake_is_said_before_anything_runs(
         ("hydra.sweeper.params={hydra/launcher: slurm}", "expected a setting of the training"),
         ("hydra.sweeper.params={+search.x._target_: 'torch.load,os.system'}", "torch.load"),
         ("hydra.sweeper.params={names.data: 'a\\n,b'} x", "expected key=value"),
+        ("hydra/launcher=glob(*)", "expected a setting of the training"),
+        ("logger.mode=glob(*)", "says where your numbers are sent"),
     ],
 )
 def test_a_strangers_sweep_runs_nothing(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Sweep
+from hydra.core.override_parser.types import Glob, Override, Sweep
 from hydra.errors import HydraException
 
 from lookback.common.configs import leaves
@@ -66,6 +66,8 @@ def _single_values(line: str) -> list[str]:
         return [line]
     if not override.is_sweep_override():
         return [line]
+    if isinstance(override.value(), Glob):  # of the names of a group's own files, none of which is a path
+        return [f"{override.get_key_element()}=name"]
     if override.is_discrete_sweep():
         return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
     return [f"{override.get_key_element()}=0"]  # an interval: a number between two others
