@@ -190,6 +190,20 @@ def test_failed_jobs_run_again_only_if_asked(
     assert starts(Path("sweep")) == {failed: 2, name_of("seed=2"): 1}
 
 
+def test_what_a_strangers_sweep_says_is_one_line_of_visible_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Job(("names.data='\x1b[31mred'",), tmp_path / "job", OmegaConf.create())
+    write_json(job.directory / "status.json", {"status": "failed", "reason": "\x1b]0;title\x07out\nof memory"})
+    assert jobs_left([job], retry_failed=False) == []
+    assert capsys.readouterr().out == (
+        "job  skipped: failed (␛]0;title␇out of memory), see hydra.sweeper.retry_failed  names.data='␛[31mred'\n"
+    )
+    (tmp_path / "\x1b[31m" / ".hydra").mkdir(parents=True)
+    note_if_all_are_new([Job((), tmp_path / "new", OmegaConf.create())], tmp_path)
+    assert "1 jobs (␛[31m, …)" in capsys.readouterr().out
+
+
 def test_ctrl_c_in_a_job_ends_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     assert show(monkeypatch, "-m", "seed=1,14,2", "hydra.sweep.dir=sweep") != 0
     assert set(starts(Path("sweep"))) == {name_of("seed=1"), name_of("seed=14")}

@@ -17,6 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, flag_override, open_dict
 
 from lookback.common.signals import SIGNALS, Interrupted
+from lookback.common.visible_text import visible_line
 from lookback.runs import Run, read_run
 from lookback.runs.arm import with_short_numbers
 from lookback.runs.directory import RunDirectory
@@ -146,7 +147,8 @@ def jobs_left(jobs: Sequence[Job], retry_failed: bool) -> list[Job]:
         runs, why = (False, "the same settings as a job above") if job.directory in left else job.plan(retry_failed)
         if runs:
             left[job.directory] = job
-        lines.append(f"{job.directory.name}  {'runs' if runs else 'skipped'}: {why}  {' '.join(job.overrides)}")
+        what = f"{'runs' if runs else 'skipped'}: {why}"
+        lines.append(visible_line(f"{job.directory.name}  {what}  {' '.join(job.overrides)}"))
     if len(left) < len(jobs) or any(job.directory.exists() for job in jobs):
         print("\n".join(lines), flush=True)
     for job in jobs:
@@ -159,11 +161,9 @@ def note_if_all_are_new(jobs: Sequence[Job], directory: Path) -> None:
     """Says so if a sweep goes on in its directory, and yet finds none of the jobs there."""
     others = [path.parent.name for path in directory.glob("*/.hydra")]
     if others and not any(job.directory.exists() for job in jobs):
-        print(
-            f"note: {directory}: none of its {len(others)} jobs ({others[0]}, …) has the settings of one of these; all "
-            "of these are trained anew",
-            flush=True,
-        )
+        jobs_there = f"{len(others)} jobs ({visible_line(others[0])}, …)"
+        said = f"none of its {jobs_there} has the settings of one of these; all of these are trained anew"
+        print(f"note: {directory}: {said}", flush=True)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lookback.common.visible_text import visible
+from lookback.common.visible_text import visible_line
 
 _LONGEST = 1500
 """Characters of a message"""
@@ -20,7 +20,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        line = visible(" ".join(message.splitlines()))
+        line = visible_line(message)
         super().__init__(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 300]} … {line[-290:]}")
 
 

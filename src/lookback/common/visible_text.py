@@ -20,3 +20,8 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _INVISIBLE.sub(lambda found: _PICTURES.get(found[0], "\ufffd"), text)
+
+
+def visible_line(text: str) -> str:
+    """The same in one line: a space stands for each line end."""
+    return visible(" ".join(text.splitlines()))
