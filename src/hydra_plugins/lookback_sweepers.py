@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import optuna
 
     from lookback.commands.jobs import Job
+    from lookback.commands.study import Search
 
 
 class JobSweeper(Sweeper):
@@ -127,11 +128,12 @@ class OptunaSweeper(JobSweeper):
     """A search for settings: Optuna proposes each trial from what came out of those before.
 
     What counts of a trial is its best ``optimized_metric``. All that is typed, each choice and each end of an interval
-    are checked before the first trial.
+    are checked before the first trial. All trials have one seed.
 
     The study is in a database, so a search that is started again goes on where it was: trials are not repeated, and
-    those that were interrupted are asked for again with the settings that they had, so that their runs go on. A trial
-    that fails is recorded as failed, with the reason, and the search goes on.
+    those that were interrupted are asked for again with the settings that they had, so that their runs go on. Another
+    metric, space, setting or sampler is another search, and is refused. A trial that fails is recorded as failed, with
+    the reason, and the search goes on.
 
     Args:
         params: what is varied besides the arguments: ``{learning_rate: "tag(log, interval(0.001, 0.02))"}``.
@@ -166,36 +168,49 @@ class OptunaSweeper(JobSweeper):
         import optuna
 
         from lookback.commands.jobs import draw_search
-        from lookback.training.schedules import BETTER
+        from lookback.commands.study import counted, open_study, study_errors
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         overrides = self.parse(arguments)
         fixed = [override.input_line or "" for override in overrides if not override.is_sweep_override()]
-        space = {
-            override.get_key_element(): _distribution(override)
-            for override in overrides
-            if override.is_sweep_override()
+        varied = [override for override in overrides if override.is_sweep_override()]
+        _check_seed(varied)
+        space = {override.get_key_element(): _distribution(override) for override in varied}
+        edges = [self._job(fixed, params) for params in _edges(space)]
+        for job in edges:
+            job.check()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with study_errors(self.storage):
+            study = open_study(self.storage, self.study_name, self._search(edges[0], space))
+            self.leave_what_was_typed()
+            self._ask_again(study, fixed)
+            while (left := self.n_trials - sum(trial.state.is_finished() for trial in counted(study))) > 0:
+                trials = [self._ask(study, space) for _ in range(min(left, self.n_jobs))]
+                self._run([(trial, self._job(fixed, trial.params)) for trial in trials], study)
+            draw_search(study, self.directory, edges[0].config.optimized_metric)
+
+    def _search(self, first: "Job", space: "Mapping[str, optuna.distributions.BaseDistribution]") -> "Search":
+        """What the search is about, by the job of the first settings in its space."""
+        from lookback.commands.study import in_words
+        from lookback.common.configs import flattened
+
+        varied = {key.lstrip("+"): in_words(of) for key, of in space.items()}
+        sampler = OmegaConf.to_container(self.config.hydra.sweeper.sampler)
+        proposals = flattened("hydra.sweeper", {"seed": self.seed, "sampler": sampler})
+        metric, choices = first.config.optimized_metric, first.config.hydra.runtime.choices
+        return {
+            # what is varied comes first, because other settings may follow from it
+            "settings": {"optimized_metric": metric, **varied, **proposals, **first.settings(), **varied},
+            "choices": {group: choice for group, choice in choices.items() if not group.startswith("hydra/")},
         }
-        for params in _edges(space):
-            self._job(fixed, params).check()
-        self.leave_what_was_typed()
-        study = optuna.create_study(
-            storage=self.storage,
-            study_name=self.study_name,
-            direction=f"{BETTER[self.config.optimized_metric]}imize",
-            load_if_exists=True,
-        )
-        self._ask_again(study, fixed)
-        while (left := self.n_trials - sum(trial.state.is_finished() for trial in _trials(study))) > 0:
-            trials = [self._ask(study, space) for _ in range(min(left, self.n_jobs))]
-            self._run([(trial, self._job(fixed, trial.params)) for trial in trials], study)
-        draw_search(study, self.directory, self.config.optimized_metric)
 
     def _job(self, fixed: Sequence[str], params: Mapping[str, Any]) -> "Job":
         return self.compose([*fixed, *(f"{key}={value}" for key, value in params.items())])
 
     def _ask(self, study: "optuna.Study", space: "dict[str, optuna.distributions.BaseDistribution]") -> "optuna.Trial":
-        study.sampler = self.sampler(seed=self.seed + len(_trials(study)))
+        from lookback.commands.study import counted
+
+        study.sampler = self.sampler(seed=self.seed + len(counted(study)))
         return study.ask(space)
 
     def _ask_again(self, study: "optuna.Study", fixed: Sequence[str]) -> None:
@@ -214,23 +229,25 @@ class OptunaSweeper(JobSweeper):
         from optuna.trial import TrialState
 
         from lookback.commands.jobs import jobs_left, outcome
+        from lookback.common.visible_text import visible_line
 
         left = jobs_left([job for _, job in proposed], retry_failed=False)
         if left:
             self.launch(left)
         for trial, job in proposed:
-            value, reason = outcome(job.directory, self.config.optimized_metric)
+            metric = job.config.optimized_metric
+            value, reason = outcome(job.directory, metric)
             if math.isnan(value):
                 trial.set_user_attr("reason", reason)
                 study.tell(trial, state=TrialState.FAIL)
             else:
                 study.tell(trial, value)
-            said = f"failed ({reason})" if math.isnan(value) else f"{self.config.optimized_metric} {value:.4f}"
+            said = f"failed ({reason})" if math.isnan(value) else f"{metric} {value:.4f}"
             settings = "  ".join(
                 f"{key}={chosen:.4g}" if isinstance(chosen, float) else f"{key}={chosen}"
                 for key, chosen in trial.params.items()
             )
-            print(f"{job.directory.name}  {said}  {settings}", flush=True)
+            print(visible_line(f"{job.directory.name}  {said}  {settings}"), flush=True)
 
 
 def _check_sampler(sampler: Callable[..., Any]) -> None:
@@ -244,14 +261,6 @@ def _check_sampler(sampler: Callable[..., Any]) -> None:
             kind = type(signature(sampler.func).parameters[name].default)
             if kind in (bool, int, float) and not fits(value, kind):
                 raise ValueError(refusal(f"sampler.{name}", value, kind))
-
-
-def _trials(study: "optuna.Study") -> "list[optuna.trial.FrozenTrial]":
-    """The trials that count: one that was interrupted is failed without a reason, and was asked for again."""
-    from optuna.trial import TrialState
-
-    trials = study.get_trials(deepcopy=False)
-    return [trial for trial in trials if trial.state != TrialState.FAIL or "reason" in trial.user_attrs]
 
 
 def _edges(space: "Mapping[str, optuna.distributions.BaseDistribution]") -> Iterator[dict[str, Any]]:
@@ -283,6 +292,21 @@ def _distribution(override: Override) -> "optuna.distributions.BaseDistribution"
             return IntDistribution(low, high, log="log" in value.tags)
         return FloatDistribution(low, high, log="log" in value.tags)
     return CategoricalDistribution(list(override.sweep_string_iterator()))
+
+
+def _check_seed(varied: Sequence[Override]) -> None:
+    """Checks that a search has one seed: the best of several would be the luckiest.
+
+    Raises:
+        InputError: if it has several.
+    """
+    from lookback.common.errors import InputError
+
+    for override in varied:
+        if override.key_or_group == "seed":
+            raise InputError(
+                f"{override.input_line}: a search would choose the luckiest seed; expected one, as in seed=1"
+            )
 
 
 def _check_installed(config: DictConfig) -> None:

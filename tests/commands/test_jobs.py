@@ -425,6 +425,12 @@ def interrupt(*arguments: Any) -> None:
     raise KeyboardInterrupt
 
 
+SEARCH = [
+    *("-m", "hparams_search=optuna", "hydra.sweep.dir=search"),
+    *("attention=dot", "learning_rate=interval(0.1,0.2)", "encoder.layers=1,2"),
+]
+
+
 def test_a_search_goes_on_without_repeating_a_trial(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -448,7 +454,8 @@ def test_a_search_goes_on_without_repeating_a_trial(
     out = capsys.readouterr().out
     assert f"{place.name}  {value}  learning_rate={rate}  encoder.dropout={dropout}\n" in out
     assert out.splitlines()[-2:] == [
-        f"search: the best of 3 is {place} (dot, learning_rate={rate}, dropout={dropout}): {value}",
+        f"search: the best of 3 is {place} (dot, learning_rate={rate}, dropout={dropout}): {value} "
+        "(seed=1, hydra.sweeper.seed=1)",
         f"translate: python translate.py run={place} < input.txt",
     ]
     assert Path("whole/search.svg").stat().st_size > 1000
@@ -468,7 +475,9 @@ def test_a_trial_that_fails_or_is_stopped_does_not_end_a_search(monkeypatch: pyt
     pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
     search = ["-m", "hparams_search=optuna", "hydra.sweep.dir=search", "hydra.sweeper.n_trials=3"]
     storage = "sqlite:///search/study.db"
-    assert show(monkeypatch, *search, "seed=14") != 0  # Ctrl+C in the first trial
+    with monkeypatch.context() as patch:
+        patch.setattr(lookback_sweepers.JobSweeper, "launch", interrupt)  # Ctrl+C in the first trial
+        assert show(monkeypatch, *search, "seed=13") == 130
     (stopped,) = trials(storage)
     assert stopped.state.name == "RUNNING"
     assert show(monkeypatch, *search, "seed=13") == 1
@@ -509,6 +518,64 @@ def test_a_wrong_argument_of_a_search_is_refused_at_once(
     arguments = ("hydra.sweep.dir=search", f"hydra.sweeper.{typed}")
     assert show(monkeypatch, "-m", "hparams_search=optuna", *arguments) == 2
     assert capsys.readouterr().err == f"error: hydra.sweeper.{typed}: expected {expected}\n"
+    assert not Path("search").exists()
+
+
+def test_another_search_is_refused_where_one_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing of what is there changes, be it another search or torn; what changes no number may change."""
+    pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
+    search = [*SEARCH, "hydra.sweeper.n_trials=1"]
+    assert show(monkeypatch, *search) == 0
+    before = files(Path("search"))
+    for typed, said in (
+        ("optimized_metric=validation/bleu", "optimized_metric=validation/perplexity, which cannot go on with "),
+        ("attention=none,dot", "attention=dot, which cannot go on with attention=none,dot"),
+        ("encoder.layers=2,1", "encoder.layers=1,2, which cannot go on with encoder.layers=2,1"),
+        ("seed=2", "seed=1, which cannot go on with seed=2"),
+    ):
+        capsys.readouterr()
+        assert show(monkeypatch, *search, typed) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: search/study.db: holds a search with {said}")
+        assert error.count("\n") == 1
+    assert files(Path("search")) == before
+    other = ["logger=csv", "trainer.accelerator=cpu", "callbacks.last.minutes=5", "hydra.sweeper.n_jobs=2"]
+    assert show(monkeypatch, *search, *other, "hydra.sweeper.n_trials=2") == 0
+    assert len(trials("sqlite:///search/study.db")) == 2
+
+
+def test_a_torn_study_is_one_line_and_without_it_no_trial_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
+    assert show(monkeypatch, *SEARCH, "hydra.sweeper.n_trials=1") == 0
+    study, once = Path("search/study.db"), starts(Path("search"))
+    study.write_bytes(study.read_bytes()[:5000])
+    before = files(Path("search"))
+    capsys.readouterr()
+    assert show(monkeypatch, "-m", "resume=search", "hydra.sweeper.n_trials=2") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: search/study.db: database disk image is malformed; expected the study of a search")
+    assert error.count("\n") == 1
+    assert files(Path("search")) == before
+    study.unlink()
+    assert show(monkeypatch, "-m", "resume=search") == 0
+    assert starts(Path("search")) == once
+
+
+@pytest.mark.parametrize(
+    "typed", ["seed=1,2,3", "++seed=range(1,3)", "seed=interval(1,9)", "+hydra.sweeper.params.seed='1,2'"]
+)
+def test_a_search_chooses_no_seed(
+    typed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna", reason="the extra [optuna] is not installed")
+    assert show(monkeypatch, *SEARCH, typed) == 2
+    error = capsys.readouterr().err
+    assert error.endswith(": a search would choose the luckiest seed; expected one, as in seed=1\n")
+    assert error.count("\n") == 1
     assert not Path("search").exists()
 
 

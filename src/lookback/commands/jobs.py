@@ -16,6 +16,8 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, flag_override, open_dict
 
+from lookback.commands.job_hash import job_settings
+from lookback.common.configs import flattened
 from lookback.common.signals import SIGNALS, Interrupted
 from lookback.common.visible_text import visible_line
 from lookback.runs import Run, read_run
@@ -61,6 +63,11 @@ class Job:
         if RunDirectory(self.directory).last.is_file():
             return True, "goes on from its last checkpoint"
         return True, "new" if status == "unknown" else f"{status} before a checkpoint"
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that make it the job that it is, resolved, by their dotted keys."""
+        with _as_hydra_config(self.config):
+            return flattened("", job_settings(self.config))
 
     @property
     def lacks_page(self) -> bool:
@@ -227,8 +234,14 @@ def draw_search(study: "optuna.Study", directory: Path, metric: str) -> None:
             print(f"wrote {path}", flush=True)
 
 
-def best_in_words(runs: Sequence[Run], metric: "Monitored") -> str:
-    """What came out of a search: which of its runs is the best, and what to type to translate with it."""
+def best_in_words(runs: Sequence[Run], metric: "Monitored", seed: int) -> str:
+    """What came out of a search: which of its runs is the best, and what to type to translate with it.
+
+    Args:
+        runs: of the search.
+        metric: what was optimized.
+        seed: of the proposals.
+    """
     from lookback.training.schedules import BETTER
 
     found = [(outcome(run.directory, metric)[0], run) for run in runs]
@@ -239,6 +252,7 @@ def best_in_words(runs: Sequence[Run], metric: "Monitored") -> str:
     value, best = better(known, key=lambda pair: pair[0])
     name = with_short_numbers({run.arm for run in runs})[best.arm]
     return (
-        f"search: the best of {len(runs)} is {best.directory} ({name}): {metric} {value:.4f}\n"
+        f"search: the best of {len(runs)} is {best.directory} ({name}): {metric} {value:.4f} "
+        f"(seed={best.seed}, hydra.sweeper.seed={seed})\n"
         f"translate: python translate.py run={best.directory} < input.txt"
     )

@@ -28,7 +28,7 @@ class SweepReport(Callback):
             runs = read_runs([directory])
             compare(runs, directory)
             if "study_name" in config.hydra.sweeper:
-                print(best_in_words(runs, config.optimized_metric), flush=True)
+                print(best_in_words(runs, config.optimized_metric, config.hydra.sweeper.seed), flush=True)
         except InputError as error:
             raise SystemExit(f"error: {error}") from None
         except Exception as error:  # Hydra would only warn, and the sweep would count as a success
