@@ -16,7 +16,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, flag_override, open_dict
 
-from lookback.commands.job_hash import job_settings
+from lookback.commands import job_settings
 from lookback.common.configs import flattened
 from lookback.common.signals import SIGNALS, Interrupted
 from lookback.common.visible_text import visible_line

@@ -15,6 +15,24 @@ PRESENT_NAMES = {
     "lookback.training.tracking.wandb_logger": "lookback.tracking.wandb_logger",
 }
 """The present name of each class that configs of earlier versions name differently."""
+_NO_NUMBER = (
+    "logger",
+    "optimized_metric",
+    "batch.evaluation_size",
+    "data.cache",
+    "callbacks.last.minutes",
+    "trainer.accelerator",
+    "trainer.devices",
+    "trainer.num_nodes",
+    "trainer.enable_model_summary",
+    "trainer.num_sanity_val_steps",
+)
+"""Settings, and groups of settings, that change no number of a run. Jobs, searches, reports and ``resume=`` share them.
+
+Where a run trains is no part of what it trains, so that a sweep goes on on the machines that there are. On other
+devices the last digits differ. With dropout they draw other masks, a GPU as well as a second process: another draw of
+the same settings.
+"""
 
 
 def build(config: Any, kind: type = object, **arguments: Any) -> Any:
@@ -76,6 +94,11 @@ def flattened(key: str, value: Any) -> dict[str, Any]:
         return {key: value}
     inside = (flattened(f"{key}.{name}" if key else str(name), part) for name, part in value.items())
     return {name: leaf for part in inside for name, leaf in part.items()}
+
+
+def changes_no_number(key: str) -> bool:
+    """Whether a setting, by its dotted key, changes no number of a run but for last digits and dropout's masks."""
+    return any(key == each or key.startswith(f"{each}.") for each in _NO_NUMBER)
 
 
 def without_environment(config: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookback.common.no_number import changes_no_number
+from lookback.common.configs import changes_no_number
 from lookback.common.yaml_files import read_keys
 
 _BESIDE = ("attention", "seed", "names.arm")

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lookback.common.configs import flattened, with_present_targets
+from lookback.common.configs import changes_no_number, flattened, with_present_targets
 from lookback.common.errors import InputError
-from lookback.common.no_number import changes_no_number
 from lookback.data import Tokenizer, TranslationData
 from lookback.runs.checkpoint import is_torn, read_checkpoint
 from lookback.runs.directory import RunDirectory

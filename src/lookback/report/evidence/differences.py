@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lookback.common.no_number import changes_no_number
+from lookback.common.configs import changes_no_number
 from lookback.runs import Run
 from lookback.runs.arm import with_settings
 from lookback.runs.run import natural
