@@ -476,7 +476,7 @@ def test_a_trial_that_fails_or_is_stopped_does_not_end_a_search(monkeypatch: pyt
     search = ["-m", "hparams_search=optuna", "hydra.sweep.dir=search", "hydra.sweeper.n_trials=3"]
     storage = "sqlite:///search/study.db"
     with monkeypatch.context() as patch:
-        patch.setattr(lookback_sweepers.JobSweeper, "launch", interrupt)  # Ctrl+C in the first trial
+        patch.setattr("lookback.commands.jobs.jobs_left", interrupt)  # Ctrl+C in the first trial
         assert show(monkeypatch, *search, "seed=13") == 130
     (stopped,) = trials(storage)
     assert stopped.state.name == "RUNNING"
