@@ -421,7 +421,7 @@ def trials(storage: str) -> list[Any]:
     return optuna.load_study(study_name="lookback", storage=storage).trials
 
 
-def interrupt(*arguments: Any) -> None:
+def interrupt(*arguments: Any, retry_failed: bool = False) -> None:
     raise KeyboardInterrupt
 
 
