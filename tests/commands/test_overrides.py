@@ -206,6 +206,8 @@ def test_no_link_leads_out_of_a_run(name: str, to: str, tmp_path: Path) -> None:
     (tmp_path / "elsewhere" / "overrides.yaml").write_text("- seed=1\n")
     run = tmp_path / "run"
     (run / name).parent.mkdir(parents=True)
+    if name != ".hydra":
+        (run / ".hydra").mkdir()
     (run / name).symlink_to(to)
     with pytest.raises(InputError, match=rf"{name} is a link that leads out of the run"):
         resumed_arguments([f"resume={run}"])

@@ -41,7 +41,7 @@ def test_help_answers_without_torch(command: Command) -> None:
         (("train", "decoder.hiden_size=3"), "did you mean hidden_size?"),
         (("train", "-m", "attention=none,bahdanu"), "did you mean bahdanau?"),
         (("train", "decoder.fast=flase"), "decoder.fast=flase: expected true or false"),
-        (("train", "resume=nowhere"), "resume=nowhere: no .hydra/overrides.yaml there"),
+        (("train", "resume=nowhere"), "resume=nowhere: no .hydra there"),
         (("evaluate",), "run: Missing mandatory value: run"),
         (("evaluate", "run=nowhere"), "run=nowhere: no such directory"),
         (("evaluate", "run=.", "search=bean"), "did you mean beam?"),
