@@ -405,6 +405,8 @@ def differences(directory: Path, whole: Path) -> list[str]:
     if results[0] != results[1]:
         found.append("results.json: " + ", ".join(key for key in results[0] if results[0][key] != results[1].get(key)))
     for name in ("last.ckpt", "best.ckpt"):
+        if (directory / "checkpoints" / name).stat().st_size == 0:
+            continue  # torn after the last update, so nothing was left to train, and it was not written again
         checkpoints = [load(folder / "checkpoints" / name) for folder in (directory, whole)]
         for part in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch"):
             if not equal(checkpoints[0][part], checkpoints[1][part]):

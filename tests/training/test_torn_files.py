@@ -132,6 +132,31 @@ def test_a_best_checkpoint_from_within_an_update_is_passed_over(
     assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
 
 
+@pytest.mark.parametrize("torn", [False, True])
+def test_a_validation_that_was_repeated_is_not_repeated_again(tmp_path: Path, grammar_cache: str, torn: bool) -> None:
+    """Both checkpoints are written after it. ``plateau`` counts validations: one more lowers the rate."""
+    options = (
+        grammar_cache,
+        "trainer.max_epochs=3",
+        "scheduler=plateau",
+        "scheduler.patience=0",
+        "optimizer.lr=0.05",
+        "~callbacks.budgets",
+    )
+    whole = run(tmp_path / "whole", *options)
+    parts = RunDirectory(tmp_path / "parts")
+    for stop in ("hook: on_validation_epoch_start, n: 2", "hook: on_train_batch_start, n: 1"):
+        with pytest.raises(Interrupted):
+            run(parts.path, *options, f"+callbacks.send={{_target_: support.running.Send, signal: SIGTERM, {stop}}}")
+    for path in (parts.last, parts.best):
+        progress = torch.load(path, weights_only=True)["loops"]["fit_loop"]["epoch_loop.val_loop.batch_progress"]
+        assert len(set(progress["total"].values())) == 1
+    if torn:  # it goes on from the best one
+        damage(parts.last, "empty")
+    assert numbers(run(parts.path, *options)) == numbers(whole)
+    assert timeless(parts.path) == timeless(tmp_path / "whole")
+
+
 def test_weights_alone_are_passed_over(tmp_path: Path, stopped: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As ``callbacks.checkpoint.save_weights_only=true`` once wrote them."""
     shutil.copytree(stopped, tmp_path / "run")

@@ -98,6 +98,10 @@ class LastCheckpoint(Checkpoint):
         self.write_collected(trainer)
 
     def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        # Lightning counts the first batch of a repeated validation twice. A checkpoint that is written after it would
+        # say that the validation is not over, and it would be repeated once more.
+        count: Any = trainer.fit_loop.epoch_loop.val_loop.batch_progress.total
+        count.ready = count.started = count.processed = count.completed
         if self.due:
             self.write_in_validation(trainer)
 
