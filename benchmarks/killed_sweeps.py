@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -160,8 +161,11 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _plain(text: str, folder: Path) -> str:
-    """What was printed, without colours, what progress bars have overwritten, and this machine's folders."""
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace(str(folder), ".").replace(str(ROOT), "lookback")
+    """What was printed, without colours, what progress bars have overwritten, and this machine's folders and name."""
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    for said, plain in {str(folder): ".", str(ROOT): "lookback", str(Path.home()): "~"}.items():
+        text = text.replace(said, plain)
+    text = re.sub(rf"\b{re.escape(socket.gethostname())}\b", "HOST", text)
     return "\n".join(line.rpartition("\r")[2].rstrip() for line in text.splitlines())
 
 

@@ -52,8 +52,14 @@ def gives_tables(stream: IterableDataset) -> bool:
 
 
 def with_features(stream: IterableDataset) -> IterableDataset:
-    """The stream with its features known: those of some formats are found in the first rows."""
-    return stream if stream.features is not None else stream._resolve_features()
+    """The stream with its features known: those of some formats are found in the first rows. Without rows they stay
+    unknown (None)."""
+    if stream.features is not None:
+        return stream
+    try:
+        return stream._resolve_features()
+    except StopIteration:
+        return stream
 
 
 def cached_revision(dataset: Dataset) -> str | None:

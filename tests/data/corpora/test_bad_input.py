@@ -113,6 +113,16 @@ TABLE = [
     ),
     Case("an empty JSON file", records("test", rows=[]), "{0}/test.jsonl: is empty, " + TEXT_EXPECTED),
     Case(
+        "a JSON file without records",
+        records(content=b"NaN"),
+        "{0}/train.jsonl:1: is no JSON object, expected one a line",
+    ),
+    Case(
+        "a stream of a JSON file without records",
+        records(content=b"NaN", streaming=True),
+        "{0}/train.jsonl:1: is no JSON object, expected one a line",
+    ),
+    Case(
         "a split that is not there",
         directory(test={"split": "tset"}),
         "data.test.split=tset: no such split of {0}; expected one of test, train, validation; did you mean test?",

@@ -204,13 +204,15 @@ class DatasetsCorpus(ABC):
                 yield from texts.to_batches()
                 first_row += len(texts)
         if not first_row:
-            raise InputError(f"{split.where}: is empty, expected one pair or more")
+            self._refuse_empty(split)
 
     def _stream(self, split: Split) -> IterableDataset:
         rows = self._read(split, None, streaming=True)
         with self._explained(split):
             rows = with_features(rows)
             columns = rows.column_names
+        if columns is None:
+            self._refuse_empty(split)
         if split.files:  # read here, an error in a row that is reached later is explained like one in the first
             pairs = stream_pairs(partial(self._batches, split, None, None))
             return pairs if self.limit is None else pairs.take(self.limit)
@@ -223,6 +225,11 @@ class DatasetsCorpus(ABC):
         )
         pairs = pairs.with_format(None)
         return pairs if self.limit is None else pairs.take(self.limit)
+
+    def _refuse_empty(self, split: Split) -> NoReturn:
+        for file in split.all_files:  # what is no record may have been passed over
+            refuse_records(file, self._format(file), tuple(self.fields.values()))
+        raise InputError(f"{split.where}: is empty, expected one pair or more")
 
     def _texts(self, table: pa.Table, split: Split, first_row: int | None) -> pa.Table:
         def refuse(field: str) -> None:

@@ -1,0 +1,61 @@
+"""What the README and docs/scaling.md say of kills, damaged files and ranks is what the commands there have counted."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from support.running import PROJECT
+
+README = " ".join((PROJECT / "README.md").read_text(encoding="utf-8").split())
+SCALING = " ".join((PROJECT / "docs" / "scaling.md").read_text(encoding="utf-8").split())
+RESULTS = PROJECT / "benchmarks" / "results"
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_kills() -> None:
+    said = r"stopped ([\d,]+) times in (\d+) trainings, ([\d,]+) of them by"
+    ((stops, trainings, by_kill),) = re.findall(said, README)
+    trials = rows(PROJECT / "docs" / "kills.csv")
+    exits = [code for trial in trials for code in trial["exits"].split("; ") if trial["exits"]]
+    assert len(exits) >= 200
+    assert not [trial for trial in trials if trial["differs"]]
+    assert (int(stops), int(trainings)) == (len(exits), sum(bool(trial["exits"]) for trial in trials))
+    assert int(by_kill) == sum(code in ("-9", "-25") for code in exits)
+
+
+@pytest.mark.parametrize("way", ["basic", "joblib", "submitit_local", "ray", "optuna"])
+def test_killed_sweeps(way: str) -> None:
+    log = (PROJECT / "docs" / "killed_sweeps.txt").read_text(encoding="utf-8")
+    (sweep,) = [row for row in rows(RESULTS / "killed_sweeps.csv") if row["way"] == way]
+    assert sweep["same_numbers"] == "True"
+    assert int(sweep["kept"]) == int(sweep["ended"]) >= 1
+    assert int(sweep["finished"]) == int(sweep["jobs"])
+    assert int(sweep["interrupted"]) >= 1
+    assert log.count("Killed\n") == len(rows(RESULTS / "killed_sweeps.csv"))
+    assert log.count("skipped: finished") >= len(rows(RESULTS / "killed_sweeps.csv")) - 1  # a search counts its trials
+
+
+def test_damaged_files() -> None:
+    said = r"([\d,]+) damaged files for each reader of ([\w ,.]+?) were read or refused"
+    ((inputs, readers),) = re.findall(said, README)
+    counted = {row["reader"]: row for row in rows(RESULTS / "fuzz.csv")}
+    assert re.split(", | and ", readers) == list(counted)
+    for row in counted.values():
+        assert int(row["inputs"]) == int(inputs.replace(",", ""))
+        assert int(row["accepted"]) + int(row["refused"]) == int(row["inputs"])
+        assert row["faults"] == "0"
+
+
+def test_ranks() -> None:
+    one, threads, ranks = rows(RESULTS / "ranks.csv")
+    assert f"two ranks of one thread train {ranks['ratio']} × as fast as one process of one thread" in SCALING
+    assert f"one process of two threads {threads['ratio']} × as fast" in SCALING
+    (least,) = re.findall(r"within (0\.\d+) of those of one process", SCALING)
+    assert float(ranks["largest_difference"]) <= float(least) < 2 * float(ranks["largest_difference"])
+    assert one["ratio"] == "1.0"
