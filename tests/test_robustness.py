@@ -1,4 +1,4 @@
-"""What the README and docs/scaling.md say of kills, damaged files and ranks is what the commands there have counted."""
+"""What the README and docs/scaling.md say of kills, damaged files, ranks and sweeps is what their commands counted."""
 
 import csv
 import re
@@ -59,3 +59,26 @@ def test_ranks() -> None:
     (least,) = re.findall(r"within (0\.\d+) of those of one process", SCALING)
     assert float(ranks["largest_difference"]) <= float(least) < 2 * float(ranks["largest_difference"])
     assert one["ratio"] == "1.0"
+
+
+def test_many_runs() -> None:
+    (many,) = rows(RESULTS / "many_runs.csv")
+    runs = f"{many['runs']} runs of 3,000 sentences ({many['arms']} arms of {many['seeds']} seeds)"
+    assert f"{runs} takes {float(many['cpu_seconds']):.0f} s of processor time" in SCALING
+    assert f"{int(many['peak_mib']) / 1024:.1f} GiB at its peak" in SCALING
+    assert f"a page of {float(many['page_megabytes']):.1f} MB" in SCALING
+
+
+@pytest.mark.parametrize(("launcher", "name"), [("joblib", "joblib"), ("ray", "Ray")])
+def test_jobs_in_parallel(launcher: str, name: str) -> None:
+    jobs = [row for row in rows(RESULTS / "parallel_jobs.csv") if row["launcher"] == launcher]
+    one, two = ([row for row in jobs if row["at_a_time"] == count] for count in ("1", "2"))
+    assert all(row["same_numbers"] == "True" for row in jobs)
+    first, second = (row["speedup"] for row in two)
+    assert re.search(rf"{first} and {second} × (as fast )?through {name}", SCALING)
+    if launcher == "ray":
+        seconds = sorted(float(row["seconds"]) for row in one)
+        assert f"{seconds[0]:.0f} to {seconds[1]:.0f} s for the eight" in SCALING
+    else:
+        seconds = sorted(float(row["seconds"]) for row in one)
+        assert f"where joblib takes {seconds[0]:.0f} and {seconds[1]:.0f}" in SCALING
