@@ -95,3 +95,16 @@ def test_counts_of_other_matches_are_refused(run: Path) -> None:
     change(path, bleu_statistics=counts[:, [*range(2), *range(6, 10), *range(6, 10)]])
     with pytest.raises(InputError, match=r"segments\.npz: its counts give BLEU"):
         segments_of(read_run(run))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_a_character_that_is_none(run: Path, order: str) -> None:
+    path = run / "test" / "alignments.npz"
+    with np.load(path) as file:
+        source = file["source"].astype(file["source"].dtype.newbyteorder(order))
+    change(path, source=source)
+    assert read_alignments(path).sentences
+    source.view(f"{order}u4")[0] = 0x110000
+    change(path, source=source)
+    with pytest.raises(InputError, match=r"alignments\.npz: source holds a character that is none; expected"):
+        read_alignments(path)

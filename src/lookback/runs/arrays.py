@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +34,8 @@ def read_arrays(path: Path | str, kinds: Mapping[str, Kind], expected: str) -> d
     """The arrays of a file that `kinds` names, as many of them as are there; nothing in it is executed.
 
     Raises `InputError`, which ends with what was `expected`, for a file that is no .npz, and for an array of another
-    type, with other dimensions, or with a number that is not finite or under 0, but for weights (`f`, 2 dimensions).
+    type, with other dimensions, with a number that is not finite or under 0, but for weights (`f`, 2 dimensions), or
+    with a character that is none.
     """
     try:
         with open_regular(path, _LARGEST) as content, ZipFile(content) as file:
@@ -60,7 +62,15 @@ def read_arrays(path: Path | str, kinds: Mapping[str, Kind], expected: str) -> d
         # a diverged model's weights are NaN
         if set(types) <= set("iuf") and name != "weights" and not (np.isfinite(array) & (array >= 0)).all():
             raise InputError(f"{path}: {name} holds a number that is not finite or under 0; {expected}")
+        if types == "U" and not _is_text(array):
+            raise InputError(f"{path}: {name} holds a character that is none; {expected}")
     return arrays
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    """Whether all characters are of Unicode. numpy does not ask, and Python takes no such text."""
+    native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    return array.dtype.itemsize == 0 or bool((native.view(np.uint32) <= sys.maxunicode).all())
 
 
 def _array(file: ZipFile, member: ZipInfo) -> NDArray[Any]:

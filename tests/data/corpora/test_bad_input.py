@@ -181,6 +181,15 @@ TABLE = [
         "{0}/train.csv:3: has 3 cells, expected 2, as the first line has",
     ),
     Case(
+        "CSV with too many cells and too many digits",
+        records(
+            content=b'source,n,target\n"a",0,"b  c , d",1,"e"\n"",99999999999999999999,""\n"f",3,"g"\n',
+            kind="csv",
+            streaming=True,
+        ),
+        "{0}/train.csv:2: has 5 cells, expected 3, as the first line has",
+    ),
+    Case(
         "CSV without names of fields",
         records(content=b"a man in a blue shirt stands on a tall ladder,ein Mann steht\n", kind="csv"),
         "data.source_field=source: no such field in {0}/train.csv:1, which names "

@@ -74,7 +74,7 @@ def test_values_and_gradients_are_autograds(architecture: Architecture, lengths:
     memory = memory_of(lengths, extra)
     ours, plain = (values_and_gradients(built, words, memory, fast) for fast in (True, False))
     for a, b in zip(ours, plain, strict=True):
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)  # gradients of some weights are of 10 and more
 
 
 def test_dropout_acts_at_the_same_places():
