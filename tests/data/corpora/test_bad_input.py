@@ -118,6 +118,21 @@ TABLE = [
         "{0}/train.jsonl:1: is no JSON object, expected one a line",
     ),
     Case(
+        "a null in JSON lines",
+        records(content=b'\n{"source": "a", "target": "b"}\n null\n'),
+        "{0}/train.jsonl:3: is no JSON object, expected one a line",
+    ),
+    Case(
+        "a null in JSON lines that are a stream",
+        records(content=b"null\n", streaming=True),
+        "{0}/train.jsonl:1: is no JSON object, expected one a line",
+    ),
+    Case(
+        "a null in a JSON list",
+        records(content=b'[null, {"source": "a", "target": "b"}]'),
+        "{0}/train.jsonl: record 0 (from 0) is no JSON object, expected a list of objects",
+    ),
+    Case(
         "a stream of a JSON file without records",
         records(content=b"NaN", streaming=True),
         "{0}/train.jsonl:1: is no JSON object, expected one a line",

@@ -20,6 +20,7 @@ FORMATS = get_args(Format)
 _FORMAT_NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
 _SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 _PARQUET_MAGIC = b"PAR1"
+_NULL_RECORD = re.compile(rb"[\[,]\s*null\s*[,\]]")  # or a null in a list inside a record
 _JSON_START = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # the start of an object, or of a list of objects
 
 
@@ -41,13 +42,27 @@ def check_format(file: Path, expected: str) -> None:
 
 
 def check_records(file: Path, format: str | None) -> None:
-    """Refuse a JSON or CSV file whose lines ``read_blocks`` refuses. A JSON list has no lines: its parser checks it."""
+    """Refuse a JSON or CSV file whose lines ``read_blocks`` refuses, and a null in place of a JSON object.
+
+    A JSON list has no lines: its parser checks it. But a null among the first records ends the process inside pyarrow.
+    """
+    import pyarrow.compute as pc
+
     if format not in ("json", "csv"):
         return
     check_file(file)
-    if not (format == "json" and _is_list(file)):
-        for _ in read_blocks(file):
-            pass
+    if format == "json" and _is_list(file):
+        with _open(file) as stream:
+            if _NULL_RECORD.search(stream.read()):
+                _refuse_list(file)
+        return
+    number = 1
+    for lines in read_blocks(file):
+        if format == "json":
+            first = pc.index(pc.starts_with(pc.ascii_ltrim_whitespace(lines), "null"), True).as_py()
+            if first >= 0:
+                _refuse_object(lines[first].as_py(), (), f"{file}:{number + first}")
+        number += len(lines)
 
 
 def csv_fields(file: Path) -> list[str]:
@@ -92,9 +107,12 @@ def refuse_records(file: Path, format: str | None, fields: tuple[str, ...]) -> N
 def _refuse_list(file: Path) -> None:
     try:
         with _open(file) as stream:
-            json.load(stream)
+            records = json.load(stream)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: is no JSON ({error}), expected a list of objects, or an object a line") from error
+    for number, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise InputError(f"{file}: record {number} (from 0) is no JSON object, expected a list of objects")
 
 
 def _refuse_object(line: str, fields: tuple[str, ...], where: str) -> None:
