@@ -11,7 +11,7 @@ import pytest
 from lookback.commands.translate import as_available, translate
 from lookback.common.errors import InputError
 from lookback.search import force
-from support.running import CONF, Trained, run, translate_file, translated
+from support.running import CONF, Trained, modules_after, run, translate_file, translated
 
 LINES = ["the man sees the dog .", "", "he sleeps .", "   ", "a zebra quacks", "the dog .\u2028he\x0c sleeps ."]
 
@@ -50,6 +50,14 @@ def test_two_devices_write_the_lines_of_one(
     one, two = (translated(capsys, finished, source, *options, f"devices={devices}") for devices in (1, 2))
     assert len(one) > len(LINES)
     assert one == two
+
+
+def test_a_translation_waits_for_no_library_that_it_does_not_use(finished: Path, source: Path) -> None:
+    """Nor for torch's compiler, which torch itself imports where it draws weights for a network of shapes alone."""
+    typed = ["lookback", "translate", f"run={finished}", f"input={source}", "alignments=true", "hydra.run.dir=."]
+    loaded = modules_after(f"from lookback.commands.main import main; sys.argv = {typed}; main()")
+    assert "lookback.translation.translator" in loaded
+    assert not {"lightning", "datasets", "pandas", "wandb", "altair", "scipy", "sympy", "torch._dynamo"} & loaded
 
 
 def test_several_devices_need_a_file(finished: Path) -> None:

@@ -3,6 +3,8 @@
 import gzip
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from random import Random
@@ -148,6 +150,23 @@ class Fault(Callback):
     def on_train_batch_start(self, trainer: Trainer, module: LightningModule, batch: Any, batch_idx: int) -> None:
         if (trainer.global_step, trainer.global_rank) == (self.update, self.rank):
             raise RuntimeError("on purpose")
+
+
+class Modules(Callback):
+    """Writes down which modules are there when the first update is made."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+
+    def on_before_optimizer_step(self, trainer: Trainer, *_: Any) -> None:
+        if trainer.global_step == 0:
+            self.path.write_text(" ".join(sys.modules))
+
+
+def modules_after(code: str) -> set[str]:
+    """What a process of its own has imported after some lines of Python."""
+    line = [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules)"]
+    return set(subprocess.run(line, capture_output=True, text=True, check=True, timeout=240).stdout.split())
 
 
 class Clock:

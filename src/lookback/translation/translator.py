@@ -12,6 +12,8 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
+from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from lookback.common.configs import missing_target, one_line
 from lookback.common.errors import InputError
@@ -316,12 +318,24 @@ def _check_shapes(config: DictConfig, sizes: tuple[int, int, bool], weights: Map
     for part in ("encoder", "decoder"):
         if isinstance(layers := config[part].get("layers"), int) and layers > len(weights):
             raise ValueError(f"{part}.layers={layers}: there are only {len(weights)} weights")
-    with torch.device("meta"):
+    with torch.device("meta"), _Undrawn():
         wanted = {name: tuple(value.shape) for name, value in build_model(config, *sizes).state_dict().items()}
     for name in wanted.keys() | weights.keys():
         shapes = [tuple(weights[name].shape) if name in weights else None, wanted.get(name)]
         if shapes[0] != shapes[1]:
             raise ValueError(f"{name} has the shape {shapes[0]}, and the config's {shapes[1]}")
+
+
+class _Undrawn(TorchFunctionMode):
+    """Leaves tensors as they are where normal values would be drawn for them.
+
+    On the meta device there are no values, and the first draw there would import torch's compiler: 1.5 seconds.
+    """
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in (nn.init.normal_, torch.Tensor.normal_):
+            return kwargs["tensor"] if kwargs and "tensor" in kwargs else args[0]
+        return function(*args, **(kwargs or {}))
 
 
 def _device(device: torch.device | str | None) -> torch.device:
