@@ -19,7 +19,7 @@ from lookback.common.errors import InputError
 from lookback.data.batches.batching import Batch, BatchUnit, BucketBatchSampler
 from lookback.data.batches.loading import BatchLoader, Loader
 from lookback.data.batches.streaming import StreamLoader, StreamPosition, Window, windows
-from lookback.data.corpora.columns import columns
+from lookback.data.corpora.columns import columns, word_counts
 from lookback.data.corpora.corpus import SIDES, SPLITS, Corpus
 from lookback.data.datasets_private import datasets_fingerprint
 from lookback.data.preparation.cache import cached_folder
@@ -28,7 +28,6 @@ from lookback.data.preparation.filtering import Limits, Selection, report_droppe
 from lookback.data.preparation.fingerprint import fingerprint
 from lookback.data.tokenizers.tokenization import Tokenization
 from lookback.data.tokenizers.tokenizer import Tokenizer
-from lookback.data.units import count_words
 
 if TYPE_CHECKING:
     import datasets
@@ -236,7 +235,7 @@ class TranslationData(lightning.LightningDataModule):
         if not len(texts):
             raise InputError(_no_pairs(split))
         for side in SIDES if split != "train" else ():  # blank lines are kept there, as the numbers of sentences are
-            if not count_words(texts[side]).any():
+            if not word_counts(texts, side).any():
                 raise InputError(f"data.{split}: no {side} has a word; expected text to translate and to compare with")
         self._texts[split] = texts
 

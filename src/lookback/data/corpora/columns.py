@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookback.data.corpora.corpus import SIDES
+from lookback.data.units import count_words
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -34,6 +35,12 @@ def columns(texts: Dataset, keep: np.ndarray | None = None) -> Iterator[tuple[pa
             source, target = source.filter(rows), target.filter(rows)
         start += table.num_rows
         yield source, target
+
+
+def word_counts(texts: Dataset, side: str) -> np.ndarray:
+    """The number of words of each text on a side of a split: (N,), int64."""
+    place = SIDES.index(side)
+    return np.concatenate([np.zeros(0, np.int64), *(count_words(pair[place]) for pair in columns(texts))])
 
 
 def on_both_sides(function: Callable[[_Side], _Result], source: _Side, target: _Side) -> tuple[_Result, _Result]:

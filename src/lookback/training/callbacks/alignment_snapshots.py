@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lookback.common.checks import Size, checked
 from lookback.data import Batch
 from lookback.data.batches.loading import BatchLoader
+from lookback.data.corpora.columns import word_counts
 from lookback.data.corpora.gold_alignment import Gold
 from lookback.data.units import count_words
 from lookback.evaluation import BOUNDS
@@ -66,7 +67,7 @@ class AlignmentSnapshots(Callback):
         data = data_of(trainer)
         pairs = min(module.validation_sentences, len(data.texts("validation")))
         self._validation_samples = _samples(data.val_dataloader(), data.texts("validation"), list(range(pairs)))
-        ids = stratified_sample(count_words(data.texts("test")["source"]).tolist(), self.per_bucket)
+        ids = stratified_sample(word_counts(data.texts("test"), "source").tolist(), self.per_bucket)
         self._test_samples = _samples(data.test_dataloader(), data.texts("test"), ids)
 
     def on_train_batch_end(

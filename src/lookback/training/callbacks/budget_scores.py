@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lookback.common.checks import FilePath, Size, checked
 from lookback.data import Batch
-from lookback.data.units import count_words
+from lookback.data.corpora.columns import word_counts
 from lookback.evaluation import sentence_statistics
 from lookback.runs.budgets import Budgets, write_budgets
 from lookback.tracking.tolerance import tolerated
@@ -71,7 +71,7 @@ class BudgetScores(Callback):
         self.statistics = [self.statistics[place] for place in kept]
         data = data_of(trainer)
         texts = data.texts("test")
-        lengths = count_words(texts["source"])
+        lengths = word_counts(texts, "source")
         ids = stratified_sample(lengths.tolist(), self.per_bucket)
         if self._ids not in (None, ids):
             print("note: callbacks.budgets.per_bucket has changed: scores of earlier moments are dropped", flush=True)
