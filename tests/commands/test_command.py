@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 from lookback.commands.kept_settings import KeptSettings, restored_if_refused
 from lookback.commands.launch import COMMANDS, explain, plain_errors, resumed_arguments, with_flags_first
 from lookback.common.errors import InputError
-from support.running import CONF
+from support.running import CONF, modules_after
 
 
 def composition_error(*overrides: str) -> BaseException:
@@ -220,12 +220,6 @@ def test_hydras_store_is_not_copied() -> None:
     assert copy.deepcopy({"a": [ConfigStore.instance()]})["a"][0] is ConfigStore.instance()
 
 
-def modules_after(code: str) -> set[str]:
-    """What a process of its own has imported then."""
-    line = [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"]
-    return set(subprocess.run(line, capture_output=True, text=True, check=True, timeout=120).stdout.split())
-
-
 def test_commands_import_nothing_heavy() -> None:
     """What a command imports before Hydra answers --help: tests/system measures the same from outside."""
     loaded = modules_after("import lookback.commands.launch, lookback.training")
@@ -238,6 +232,15 @@ def test_no_first_batch_waits_for_what_draws_charts() -> None:
     )
     assert "torch" in loaded
     assert not {"lookback.report", "altair", "jinja2", "vl_convert", "wandb"} & loaded
+
+
+def test_the_modules_of_a_command_are_not_searched_for_garbage_and_what_its_jobs_leave_is() -> None:
+    code = (
+        "import gc, lookback.commands.launch as launch; launch._imported('lookback.commands.streams'); "
+        "assert not gc.get_freeze_count()  # imported before: its garbage may be a job's\n"
+        "launch._imported('lookback.commands.dashboard'); assert gc.isenabled() and gc.get_freeze_count() > 10_000"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_the_program_lists_its_commands_and_names_the_nearest(capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
