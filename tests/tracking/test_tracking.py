@@ -95,6 +95,23 @@ def test_the_resolved_config_is_its_hyperparameters(tracked: tuple[Any, list[Any
     assert config["attention"] == {"_target_": "lookback.nn.AdditiveAttention", "attention_size": 12}
 
 
+def test_what_is_logged_there_is_what_metrics_csv_has(tracked: tuple[Any, list[Any], Path]) -> None:
+    """From the first update on, which is before W&B has begun."""
+    _, found, directory = tracked
+    logged: dict[int, dict[str, float]] = {}
+    for item in (record["item"] for record in of("history", found)):
+        if "trainer/global_step" in item:
+            logged.setdefault(item["trainer/global_step"], {}).update(item)
+    with (directory / "metrics.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["step"]) for row in rows] == sorted(logged)
+    assert any(row["attention/entropy"] for row in rows[:1])
+    for row in rows:
+        for name in row.keys() - {"step"}:
+            assert (name in logged[int(row["step"])]) == bool(row[name])
+            assert not row[name] or logged[int(row["step"])][name] == pytest.approx(float(row[name]), rel=1e-5)
+
+
 def test_metrics_are_logged_by_update(tracked: tuple[Any, list[Any], Path]) -> None:
     history = [record["item"] for record in of("history", tracked[1])]
     validated = [row for row in history if "validation/bleu" in row]
@@ -290,10 +307,12 @@ def test_without_tensorboard_one_line_says_what_to_install(tmp_path: Path, monke
         tensorboard_logger(str(tmp_path))
 
 
-def test_a_failed_run_ends_as_failed_and_the_next_is_its_own(tmp_path: Path, grammar_cache: str) -> None:
+@pytest.mark.parametrize("update", [0, 2])
+def test_a_failed_run_ends_as_failed_and_the_next_is_its_own(tmp_path: Path, grammar_cache: str, update: int) -> None:
+    """One that fails in its first batch, before W&B has begun, too."""
     import wandb
 
-    stop = "+callbacks.fault={_target_: support.running.Fault, update: 2}"
+    stop = f"+callbacks.fault={{_target_: support.running.Fault, update: {update}}}"
     with pytest.raises(RuntimeError, match="on purpose"):
         run(tmp_path / "failed", grammar_cache, "logger=wandb", stop)
     assert wandb.run is None
@@ -301,6 +320,7 @@ def test_a_failed_run_ends_as_failed_and_the_next_is_its_own(tmp_path: Path, gra
     assert wandb.run is None
     (failed,), (next_,) = offline_runs(tmp_path / "failed"), offline_runs(tmp_path / "next")
     assert [end["exit_code"] for end in of("exit", records(failed))] == [1]
+    assert configuration(records(failed))["names"]["arm"] == "bahdanau"
     (begun, other) = (of("run", records(path))[0]["run_id"] for path in (failed, next_))
     assert begun != other
 

@@ -80,8 +80,6 @@ def wandb_logger(
         ValueError: if the mode is unknown.
         InputError: if the mode is ``online`` and there is no key, because W&B would ask for one.
     """
-    import wandb
-
     where = str(mode)
     if mode == "auto":
         where = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
@@ -99,7 +97,13 @@ def wandb_logger(
         tags=list(tags),
         mode=where,
         id=run_id(directory),  # Lightning passes resume="allow" beside it
-        settings=wandb.Settings(silent=True, console="off", init_timeout=START_SECONDS, finish_timeout=FINISH_SECONDS),
+        # not wandb.Settings, because W&B is imported when the run begins
+        settings={
+            "silent": True,
+            "console": "off",
+            "init_timeout": START_SECONDS,
+            "finish_timeout": FINISH_SECONDS,
+        },
     )
     # Lightning always passes this argument, and W&B warns that it has no meaning any more
     logger._wandb_init.pop("anonymous", None)

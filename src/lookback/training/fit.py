@@ -28,6 +28,7 @@ from lookback.training.build import build_data, build_module, build_once, plain_
 from lookback.training.callbacks.alignment_snapshots import AlignmentSnapshots
 from lookback.training.callbacks.checkpoints import LastValidation
 from lookback.training.callbacks.cost import Cost, rates_line
+from lookback.training.callbacks.late_trackers import LateTrackers
 from lookback.training.callbacks.precision import MatmulPrecision
 from lookback.training.callbacks.progress import in_terminal, training_progress
 from lookback.training.callbacks.stop_on_signal import StopOnSignal
@@ -116,7 +117,8 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
     lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
     ready()
-    _fit(config, run, data, module, Cost(), [], resumed)
+    cost = Cost()
+    _fit(config, run, data, module, cost, [], LateTrackers([], module.config, cost), resumed)
 
 
 def _settle(config: DictConfig, run: RunDirectory, resumed: Resumed | None) -> None:
@@ -151,9 +153,7 @@ def _train_and_test(
 
     cost, metrics = Cost(), MetricsLog(run.path / "metrics.csv")
     trackers = [TolerantLogger(build(config.logger))] if config.logger else []
-    loggers = [metrics, *trackers]
-    for logger in loggers:
-        logger.log_hyperparams(module.config)
+    late = LateTrackers(trackers, module.config, cost)
     has_gap = False
     if resumed is not None:
         metrics.resume(resumed.update)
@@ -161,8 +161,11 @@ def _train_and_test(
         if has_gap:
             print(f"note: {metrics.path}: rows are missing, so it is not known how the training converged", flush=True)
         print(f"going on from {resumed.path} (update {resumed.update:,})", flush=True)
-    with other_ranks(config, run.path):
-        _fit(config, run, data, module, cost, loggers, resumed)
+    try:
+        with other_ranks(config, run.path):
+            _fit(config, run, data, module, cost, [metrics], late, resumed)
+    finally:
+        late.begin()
 
     if not run.last.is_file():
         raise InputError("trainer: no epoch was trained to its end; expected max_epochs of 1 or more")
@@ -194,6 +197,7 @@ def _fit(
     module: TranslationModule,
     cost: Cost,
     loggers: Sequence[Logger],
+    late: LateTrackers,
     resumed: Resumed | None,
 ) -> None:
     """Trains, from the start or from a checkpoint. Every rank does it."""
@@ -210,6 +214,7 @@ def _fit(
             StopOnSignal(),
             LastValidation(),  # before others, because what is logged depends on whether this batch is the last
             cost,
+            late,  # after the clock has stopped, before those that log
             MatmulPrecision(config.matmul_precision),
             training_progress(cost),
             AlignmentSnapshots(run.test / "alignments.npz", cost),

@@ -1,0 +1,71 @@
+"""What is tracked begins when the first batch is trained, and the training does not count the seconds of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lightning.pytorch.loggers.logger import Logger
+
+from support.paths import PROJECT
+from support.running import TINY_DATA, TINY_MODEL, TINY_TRAINING, Clock, modules_after, run, ticks
+
+
+class Slow(Logger):
+    """A logger that takes a thousand seconds to begin."""
+
+    name, version = "slow", "0"
+    clock: Clock
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[int | None] = []
+        self.begun: list[Any] = []
+
+    def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
+        self.clock.now += 1000
+        self.begun.append(params["seed"])
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        assert self.begun
+        self.steps.append(step)
+
+
+@pytest.fixture
+def slow(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Slow:
+    """Takes the place of W&B."""
+    logger = Slow()
+    logger.clock = clock
+    monkeypatch.setattr("lookback.tracking.wandb_logger", lambda **_: logger)
+    return logger
+
+
+def test_it_begins_once_logs_from_the_first_update_on_and_costs_no_seconds(
+    tmp_path: Path, grammar_cache: str, slow: Slow, clock: Clock
+) -> None:
+    cost = run(tmp_path, grammar_cache, "logger=wandb", "seed=7", ticks(update=3.0, reading=5.0))["cost"]
+    assert slow.begun == [7]
+    assert set(slow.steps) == {0, 1, 2}
+    assert clock.now == 1000 + 3 * (3 + 5)
+    assert cost["seconds"] == 3 * 3 + 2 * 5
+
+
+def test_a_training_that_has_nothing_left_to_train_is_tracked_too(
+    tmp_path: Path, grammar_cache: str, slow: Slow
+) -> None:
+    run(tmp_path, grammar_cache)
+    run(tmp_path, grammar_cache, "logger=wandb")
+    assert slow.begun == [1]
+    assert slow.steps == []
+
+
+def test_no_first_batch_waits_for_a_tracker(tmp_path: Path, grammar_cache: str) -> None:
+    """In a process of its own, as W&B is there already in one that has tested it."""
+    seen, tests = tmp_path / "seen", str(PROJECT / "tests")
+    tiny = [*TINY_DATA, *TINY_MODEL, *TINY_TRAINING, grammar_cache, "logger=wandb", "logger.mode=offline"]
+    moment = f"+callbacks.modules={{_target_: support.running.Modules, path: '{seen}'}}"
+    typed = ["lookback", "train", *tiny, moment, f"hydra.run.dir='{tmp_path / 'run'}'"]
+    code = f"sys.path.insert(0, {tests!r}); from lookback.commands.main import main; sys.argv = {typed!r}; main()"
+    at_the_end, before = modules_after(code), set(seen.read_text().split())
+    assert "torch" in before
+    assert not {"wandb", "tensorboard", "altair", "vl_convert", "lookback.report"} & before
+    assert {"wandb", "altair"} <= at_the_end
