@@ -12,6 +12,7 @@ from products import Limit
 from torch.utils.flop_counter import FlopCounterMode
 
 from conftest import BENCHMARKS
+from support.running import TINY_DATA, TINY_MODEL
 
 MAXOUT = ("paper", "bahdanau")
 
@@ -48,6 +49,23 @@ def test_decode(tmp_path):
     ours = [row for row in tables["decode"] if row["system"] == "lookback"]
     assert [(row["batch"], row["beam"]) for row in ours] == [("1", "1"), ("1", "2"), ("3", "1"), ("3", "2")]
     assert {row["same_outputs"] for row in ours} == {"1.0"}
+
+
+@pytest.mark.slow
+def test_start(tmp_path):
+    """Beside itself: two versions are measured in turn, and nothing else computes than what is asked for."""
+    tiny = [*TINY_DATA, *TINY_MODEL, "trainer.accelerator=cpu"]
+    tool = [sys.executable, str(BENCHMARKS / "start.py"), "--before", str(BENCHMARKS.parent), "--rounds", "1"]
+    done = subprocess.run([*tool, "--results", str(tmp_path), *tiny], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "start.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    cases = ["first batch, empty cache", "first batch", "one line translated", "train.py --help"]
+    found = [(row["case"], row["version"]) for row in rows]
+    assert found == [("import torch", ""), *((case, name) for case in cases for name in ("before", "now"))]
+    seconds = {pair: float(row["cpu_seconds"]) for pair, row in zip(found, rows, strict=True)}
+    assert 0 < seconds["train.py --help", "now"] < seconds["import torch", ""] < seconds["first batch", "now"]
+    assert not list(tmp_path.glob("*/"))
 
 
 def added_product(total, left, right, **_):
