@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from lightning.pytorch.loggers.logger import Logger
 
+from lookback.common.signals import Interrupted
 from support.paths import PROJECT
 from support.running import TINY_DATA, TINY_MODEL, TINY_TRAINING, Clock, modules_after, run, ticks
 
@@ -47,6 +48,18 @@ def test_it_begins_once_logs_from_the_first_update_on_and_costs_no_seconds(
     assert set(slow.steps) == {0, 1, 2}
     assert clock.now == 1000 + 3 * (3 + 5)
     assert cost["seconds"] == 3 * 3 + 2 * 5
+
+
+def test_a_validation_before_the_first_batch_of_a_resumed_training_is_logged(
+    tmp_path: Path, grammar_cache: str, slow: Slow
+) -> None:
+    settings = (grammar_cache, "trainer.max_epochs=2", "batch.evaluation_size=4")
+    stop = "+callbacks.send={_target_: support.running.Send, signal: SIGTERM, hook: on_validation_batch_end, n: 1}"
+    with pytest.raises(Interrupted):
+        run(tmp_path, *settings, stop)
+    run(tmp_path, *settings, "logger=wandb")
+    assert slow.steps[0] == 2  # of the first epoch's last update, the third
+    assert set(slow.steps) == {2, 3, 4, 5}
 
 
 def test_a_training_that_has_nothing_left_to_train_is_tracked_too(

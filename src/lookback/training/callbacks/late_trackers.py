@@ -12,7 +12,7 @@ from lookback.training.callbacks.cost import Cost
 
 
 class LateTrackers(Callback):
-    """Gives a trainer its trackers when the first batch is trained, before anything of it is logged.
+    """Gives a trainer its trackers when the first batch is trained, before anything is logged.
 
     W&B takes two to three seconds to begin. They are no part of ``cost``.
 
@@ -33,11 +33,21 @@ class LateTrackers(Callback):
     ) -> None:
         if not self._begun:
             with self._cost.paused():
-                self.begin()
+                self._join(trainer)
+
+    def on_validation_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._join(trainer)  # a resumed training may begin with a validation
+
+    def on_train_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        self._join(trainer)  # it may also have nothing left but its end
+
+    def _join(self, trainer: lightning.Trainer) -> None:
+        if not self._begun:
+            self.begin()
             trainer.loggers = [*trainer.loggers, *self._trackers]
 
     def begin(self) -> None:
-        """Begins what is tracked, once. A training that ends before its first batch is over is tracked, too."""
+        """Begins what is tracked, once. A training that fails before its first batch is over is tracked, too."""
         if not self._begun:
             self._begun = True
             for tracker in self._trackers:
