@@ -258,3 +258,15 @@ def test_the_finding_is_the_tables() -> None:
     assert int(least) == math.floor(min(mean(name, "bleu 51-60") for name in ARMS if name != "none"))
     assert "At this budget `none` still improves" in opening
     assert "none" in TEXT[TEXT.index("At this budget:") :].split(" still improving")[0]
+
+
+def test_how_soon_commands_start() -> None:
+    with (PROJECT / "benchmarks" / "results" / "start.csv").open(encoding="utf-8", newline="") as file:
+        now = [row for row in csv.DictReader(file) if row["version"] != "before"]
+    seconds = {row["case"]: f"{float(row['clock_seconds']):.1f}" for row in now}
+    said = words(README)
+    assert f"its first batch after {seconds['first batch']} s" in said
+    assert f"with an empty cache after {seconds['first batch, empty cache']} s" in said
+    assert f"a line is translated after {seconds['one line translated']} s" in said
+    assert f"`--help` answers after {seconds['train.py --help']} s" in said
+    assert f"To import torch alone takes {seconds['import torch']} s" in said

@@ -1,5 +1,6 @@
 """Additive energies: query and key are added, and a small network scores the sum."""
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -29,7 +30,9 @@ class AdditiveAttention(Attention):
         self, query: Float[Tensor, "batch n query"], keys: Float[Tensor, "batch source key"]
     ) -> Float[Tensor, "batch n source"]:
         # in place: by far the largest tensor of a step, and no gradient needs the sum itself
-        return (self.from_query(query).unsqueeze(2) + keys.unsqueeze(1)).tanh_() @ self.energy.weight[0]
+        weight = self.energy.weight[0]
+        twice = torch.add(keys.unsqueeze(1), self.from_query(query).unsqueeze(2)).mul_(2)
+        return twice.sigmoid_() @ (2 * weight) - weight.sum()
 
     def scorer(self) -> Scorer | None:
         # a subclass may look in another way
