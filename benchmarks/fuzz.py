@@ -381,7 +381,14 @@ def _translate(folder: Path) -> Reader:
     torch.manual_seed(1)
     translators = []
     with hydra.initialize_config_dir(str(config_directory()), version_base="1.3"):
-        settings = ["run=made", "scores=true", "alignments=true", "search=greedy", "search.limit_factor=0.1"]
+        settings = [
+            "run=made",
+            "scores=true",
+            "alignments=true",
+            "search=greedy",
+            "search.limit_factor=0.1",
+            "search.limit_extra=2",
+        ]
         command = hydra.compose("translate", settings)
         for tokenizer in ("word", "unigram"):
             config = hydra.compose("train", [*sizes, "decoder.readout_size=6", f"tokenizer={tokenizer}"])
