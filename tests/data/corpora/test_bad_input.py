@@ -1,10 +1,12 @@
 """Bad input and what the user sees: an error in one line, or warnings."""
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from lookback.common.errors import InputError
@@ -37,6 +39,15 @@ class Case:
 
 
 ROW = {"source": "a", "target": "b"}
+
+
+def parquet_bytes() -> bytes:
+    """A Parquet file with one pair."""
+    written = io.BytesIO()
+    pa.parquet.write_table(pa.Table.from_pylist([ROW]), written)
+    return written.getvalue()
+
+
 DROPPED = "training pairs: 2 of 3 (dropped: 1 a side without words)"
 IN_STEP = "expected as many, line N of one to translate line N of the other"
 
@@ -131,6 +142,16 @@ TABLE = [
         "a null in a JSON list",
         records(content=b'[null, {"source": "a", "target": "b"}]'),
         "{0}/train.jsonl: record 0 (from 0) is no JSON object, expected a list of objects",
+    ),
+    Case(
+        "a number too large in a JSON list",
+        records(content=b'[-1e999, {"source": "a", "target": "b"}]'),
+        "{0}/train.jsonl: record 0 (from 0) is no JSON object, expected a list of objects",
+    ),
+    Case(
+        "an infinite number in a JSON list",
+        records(content=b'[{"source": "a", "target": "b"}, Infinity]'),
+        "{0}/train.jsonl: record 1 (from 0) is no JSON object, expected a list of objects",
     ),
     Case(
         "a stream of a JSON file without records",
@@ -253,6 +274,11 @@ TABLE = [
         records(content=b"PAR1" + bytes(20) + b"PAR1", kind="parquet"),
         "{0}/train.parquet: is no whole Parquet file (",
     ),
+    Case(
+        "a Parquet file with a damaged name of a field",
+        records(content=parquet_bytes().replace(b"source", b"sourc\xec"), kind="parquet"),
+        "{0}/train.parquet: is no whole Parquet file (",
+    ),
     # lengths
     Case(
         "10,000 words",
@@ -331,3 +357,17 @@ def test_the_user_sees_it(case: Case, tmp_path: Path, datasets_cache: Path, caps
 def test_a_target_vocabulary_of_one_word_is_one_word(tmp_path: Path) -> None:
     data = prepare(text(target=lines("word", "word", "word word"))(tmp_path))
     assert len(data.target_tokenizer) == 5  # and the four special tokens
+
+
+def test_a_file_that_asks_for_more_memory_than_there_is(
+    tmp_path: Path, datasets_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged Parquet file asked for 17 GB: pyarrow's error is no ArrowException alone, but a MemoryError."""
+
+    def demand(*arguments: object) -> None:
+        raise pa.ArrowMemoryError("malloc of size 17183047552 failed")
+
+    monkeypatch.setattr("lookback.data.corpora.datasets_corpus.text_columns", demand)
+    with pytest.raises(InputError) as caught:
+        prepare(records(kind="parquet")(tmp_path))
+    assert str(caught.value) == f"{tmp_path}/train.parquet, split train: malloc of size 17183047552 failed"

@@ -260,8 +260,18 @@ class DatasetsCorpus(ABC):
                 f"data.path={self.path}: no network, and no copy of it in the cache; expected one of the two, or its "
                 "files on this machine, as data.path=DIR"
             ) from error
-        # a TypeError: its JSON reader takes damaged records for lists; an OverflowError: digits in a damaged CSV file
-        except (ValueError, TypeError, LookupError, OverflowError, RuntimeError, OSError, DatasetsError) as error:
+        # a TypeError: its JSON reader takes damaged records for lists; an OverflowError: digits in a damaged CSV file;
+        # a MemoryError: a damaged Parquet file asks for any size
+        except (
+            ValueError,
+            TypeError,
+            LookupError,
+            OverflowError,
+            MemoryError,
+            RuntimeError,
+            OSError,
+            DatasetsError,
+        ) as error:
             _raise_if_disk_is_full(error)
             self._refuse(split, error)
         finally:

@@ -20,7 +20,8 @@ FORMATS = get_args(Format)
 _FORMAT_NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
 _SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 _PARQUET_MAGIC = b"PAR1"
-_NULL_RECORD = re.compile(rb"[\[,]\s*null\s*[,\]]")  # or a null in a list inside a record
+# what the JSON reader of ``datasets`` takes for a null: 1e999 too. Also found in a list inside a record
+_NULL_RECORD = re.compile(rb"[\[,]\s*(null|NaN|-?Infinity|-?\d+(\.\d+)?[eE]\+?\d+)\s*[,\]]")
 _JSON_START = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # the start of an object, or of a list of objects
 
 
@@ -140,7 +141,8 @@ def _refuse_parquet(file: Path) -> None:
         whole = ParquetFile(file)
         for _ in whole.iter_batches():
             pass
-    except (pa.ArrowException, OSError) as error:
+    # a UnicodeDecodeError: pyarrow shows a damaged name of a field
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: is no whole Parquet file ({str(error).splitlines()[0]}), expected one") from error
     if not whole.metadata.num_rows:  # ``datasets`` fails on it with another message
         raise InputError(f"{file}: is empty, expected one pair or more")
