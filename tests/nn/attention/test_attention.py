@@ -95,6 +95,21 @@ def test_a_soft_attention_is_its_equation(kind, energy):
         torch.testing.assert_close(context[b, n].tolist(), expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize(("dtype", "digits"), [(torch.bfloat16, 1e-2), (torch.float16, 2e-3), (torch.float32, 1e-5)])
+def test_small_additive_energies_keep_the_digits_of_their_type(dtype: torch.dtype, digits: float):
+    """As first values are small: the differences between places are all that the softmax sees."""
+    torch.manual_seed(3)
+    attention = AdditiveAttention(64, 64, 128).to(dtype)
+    for weight in (attention.from_query.weight, attention.from_memory.weight, attention.energy.weight):
+        torch.nn.init.normal_(weight, std=0.01)
+    query, keys = torch.randn(2, 3, 64).to(dtype), attention.keys(torch.randn(2, 20, 64).to(dtype))
+    found = attention.energies(query, keys).double()
+    sums = (attention.from_query(query).unsqueeze(2) + keys.unsqueeze(1)).double()
+    wanted = torch.tanh(sums) @ attention.energy.weight[0].double()
+    centred = [energies - energies.mean(-1, keepdim=True) for energies in (found, wanted)]
+    assert (centred[0] - centred[1]).norm() < digits * centred[1].norm()
+
+
 def test_no_attention_is_the_final_states_at_every_step_and_looks_evenly():
     attention = build(FixedContext)
     memory, query = example([4, 1, 3], size=5)

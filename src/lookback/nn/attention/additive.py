@@ -30,9 +30,11 @@ class AdditiveAttention(Attention):
         self, query: Float[Tensor, "batch n query"], keys: Float[Tensor, "batch source key"]
     ) -> Float[Tensor, "batch n source"]:
         # in place: by far the largest tensor of a step, and no gradient needs the sum itself
+        found = torch.add(keys.unsqueeze(1), self.from_query(query).unsqueeze(2))
         weight = self.energy.weight[0]
-        twice = torch.add(keys.unsqueeze(1), self.from_query(query).unsqueeze(2)).mul_(2)
-        return twice.sigmoid_() @ (2 * weight) - weight.sum()
+        if torch.finfo(found.dtype).bits < 32:  # there σ has few digits beside 1/2
+            return found.tanh_() @ weight
+        return found.mul_(2).sigmoid_() @ (2 * weight) - weight.sum()  # as in ``AdditiveEnergies``
 
     def scorer(self) -> Scorer | None:
         # a subclass may look in another way
