@@ -1,8 +1,10 @@
 """Bad input and what the user sees: an error in one line, or warnings."""
 
+import gzip
 import io
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,6 +28,15 @@ from support.building import (
 )
 
 LONG = " ".join(["word"] * 10_000)
+
+
+def cut_off_list(folder: Path) -> Corpus:
+    """A JSON list in a gzip file that was cut off behind its first bytes."""
+    corpus = records()(folder)
+    content = gzip.compress(json.dumps([{"source": str(n), "target": "b"} for n in range(1000)]).encode())
+    path = folder / "train.jsonl.gz"
+    path.write_bytes(content[: len(content) // 2])
+    return replace(corpus, files={**corpus.files, "train": str(path)})
 
 
 @dataclass(frozen=True)
@@ -149,9 +160,29 @@ TABLE = [
         "{0}/train.jsonl: record 0 (from 0) is no JSON object, expected a list of objects",
     ),
     Case(
+        "a number that is too large, and no JSON, in a JSON list",
+        records(content=b'[1.e999, {"source": "a", "target": "b"}]'),
+        "{0}/train.jsonl: is no JSON (Expecting ',' delimiter: line 1 column 3 (char 2)), expected a list of objects, "
+        "or an object a line",
+    ),
+    Case(
+        "a null in a field of a JSON list, and a tab in a text",
+        records(content=b'[{"source": "a\tz", "target": "b", "more": [1, null]}]'),
+    ),
+    Case(
+        "a null in an object over several lines",
+        records(content=b'{"source": "a",\n"target": "b",\n"more":\nnull}\n'),
+    ),
+    Case(
         "an infinite number in a JSON list",
         records(content=b'[{"source": "a", "target": "b"}, Infinity]'),
         "{0}/train.jsonl: record 1 (from 0) is no JSON object, expected a list of objects",
+    ),
+    Case(
+        "a JSON list whose gzip file is cut off",
+        cut_off_list,
+        "{0}/train.jsonl.gz: damaged or cut-off gzip data (Compressed file ended before the end-of-stream marker was "
+        "reached), expected a whole file",
     ),
     Case(
         "a stream of a JSON file without records",

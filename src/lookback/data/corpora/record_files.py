@@ -21,7 +21,7 @@ _FORMAT_NAMES = dict(zip(FORMATS, ("JSON", "CSV", "Parquet"), strict=True))
 _SUFFIXES = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 _PARQUET_MAGIC = b"PAR1"
 # what the JSON reader of ``datasets`` takes for a null: 1e999 too. Also found in a list inside a record
-_NULL_RECORD = re.compile(rb"[\[,]\s*(null|NaN|-?Infinity|-?\d+(\.\d+)?[eE]\+?\d+)\s*[,\]]")
+_NULL_RECORD = re.compile(rb"[\[,]\s*(null|NaN|-?Infinity|-?\d+(\.\d*)?[eE]\+?\d+)\s*[,\]]")
 _JSON_START = re.compile(rb'(\[\s*)?\{\s*["}]|\[\s*\]')  # the start of an object, or of a list of objects
 
 
@@ -53,16 +53,18 @@ def check_records(file: Path, format: str | None) -> None:
         return
     check_file(file)
     if format == "json" and _is_list(file):
-        with _open(file) as stream:
-            if _NULL_RECORD.search(stream.read()):
-                _refuse_list(file)
+        if _NULL_RECORD.search(_content(file)):
+            _refuse_list(file)
         return
-    number = 1
+    number, above = 1, ""
     for lines in read_blocks(file):
         if format == "json":
-            first = pc.index(pc.starts_with(pc.ascii_ltrim_whitespace(lines), "null"), True).as_py()
-            if first >= 0:
-                _refuse_object(lines[first].as_py(), (), f"{file}:{number + first}")
+            nulls = pc.indices_nonzero(pc.starts_with(pc.ascii_ltrim_whitespace(lines), "null"))
+            for place in nulls.to_pylist():
+                before = lines[place - 1].as_py() if place else above
+                if not before.rstrip().endswith((":", ",", "[")):  # or it is a value of an object over several lines
+                    _refuse_object(lines[place].as_py(), (), f"{file}:{number + place}")
+            above = lines[-1].as_py()
         number += len(lines)
 
 
@@ -107,8 +109,7 @@ def refuse_records(file: Path, format: str | None, fields: tuple[str, ...]) -> N
 
 def _refuse_list(file: Path) -> None:
     try:
-        with _open(file) as stream:
-            records = json.load(stream)
+        records = json.loads(_content(file), strict=False)  # control characters in a text are no fault
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: is no JSON ({error}), expected a list of objects, or an object a line") from error
     for number, record in enumerate(records):
@@ -183,6 +184,14 @@ def _first_bytes(file: Path) -> bytes:
             return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
     except (OSError, EOFError, zlib.error):  # damaged gzip data: reading the whole file will name the line
         return b""
+
+
+def _content(file: Path) -> bytes:
+    try:
+        with _open(file) as stream:
+            return stream.read()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{file}: damaged or cut-off gzip data ({error}), expected a whole file") from error
 
 
 def _open(file: Path) -> gzip.GzipFile | BufferedReader:
