@@ -163,9 +163,11 @@ def _train_and_test(
         print(f"going on from {resumed.path} (update {resumed.update:,})", flush=True)
     try:
         with other_ranks(config, run.path):
-            _fit(config, run, data, module, cost, [metrics], late, resumed)
-    finally:
-        late.begin()
+            _fit(config, run, data, module, cost, [metrics, *([late.waiting] if trackers else [])], late, resumed)
+    except Exception:  # not after a signal, which does not wait for W&B: a resumed training is tracked
+        late.end("failed")
+        raise
+    late.end("success")
 
     if not run.last.is_file():
         raise InputError("trainer: no epoch was trained to its end; expected max_epochs of 1 or more")

@@ -20,7 +20,9 @@ class Slow(Logger):
     def __init__(self) -> None:
         super().__init__()
         self.steps: list[int | None] = []
+        self.names: set[tuple[int | None, str]] = set()
         self.begun: list[Any] = []
+        self.ended: list[str] = []
 
     def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
         self.clock.now += 1000
@@ -29,6 +31,10 @@ class Slow(Logger):
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         assert self.begun
         self.steps.append(step)
+        self.names |= {(step, name) for name in metrics}
+
+    def finalize(self, status: str) -> None:
+        self.ended.append(status)
 
 
 @pytest.fixture
@@ -69,6 +75,31 @@ def test_a_training_that_has_nothing_left_to_train_is_tracked_too(
     run(tmp_path, grammar_cache, "logger=wandb")
     assert slow.begun == [1]
     assert slow.steps == []
+
+
+def test_what_a_callback_logs_before_the_first_batch_is_logged_too(
+    tmp_path: Path, grammar_cache: str, slow: Slow
+) -> None:
+    monitor = "+callbacks.rate={_target_: lightning.pytorch.callbacks.LearningRateMonitor}"
+    run(tmp_path, grammar_cache, "logger=wandb", monitor)
+    assert {step for step, name in slow.names if name == "lr-Adam"} == {0, 1, 2}
+
+
+def test_a_training_that_fails_in_its_first_batch_has_failed_there_too(
+    tmp_path: Path, grammar_cache: str, slow: Slow
+) -> None:
+    with pytest.raises(RuntimeError, match="on purpose"):
+        run(tmp_path, grammar_cache, "logger=wandb", "+callbacks.fault={_target_: support.running.Fault, update: 0}")
+    assert (slow.begun, slow.ended) == ([1], ["failed"])
+
+
+def test_a_signal_before_the_first_batch_does_not_wait_for_them(tmp_path: Path, grammar_cache: str, slow: Slow) -> None:
+    stop = "+callbacks.send={_target_: support.running.Send, signal: SIGTERM, hook: setup, n: 1}"
+    with pytest.raises(Interrupted):
+        run(tmp_path, grammar_cache, "logger=wandb", stop)
+    assert not slow.begun
+    run(tmp_path, grammar_cache, "logger=wandb")
+    assert (slow.begun, slow.ended) == ([1], ["success"])
 
 
 def test_no_first_batch_waits_for_a_tracker(tmp_path: Path, grammar_cache: str) -> None:
