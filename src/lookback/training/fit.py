@@ -29,7 +29,7 @@ from lookback.training.callbacks.alignment_snapshots import AlignmentSnapshots
 from lookback.training.callbacks.checkpoints import LastValidation
 from lookback.training.callbacks.cost import Cost, rates_line
 from lookback.training.callbacks.late_trackers import LateTrackers
-from lookback.training.callbacks.precision import MatmulPrecision
+from lookback.training.callbacks.precision import MatmulPrecision, bound_kernel_caches
 from lookback.training.callbacks.progress import in_terminal, training_progress
 from lookback.training.callbacks.stop_on_signal import StopOnSignal
 from lookback.training.checkpoint_io import AtomicCheckpointIO
@@ -134,6 +134,7 @@ def _settle(config: DictConfig, run: RunDirectory, resumed: Resumed | None) -> N
 def _prepare_data(config: DictConfig) -> TranslationData:
     """The data of a training, read and encoded. All is built once first, because reading may take an hour."""
     quiet()
+    bound_kernel_caches()
     data = build_data(config)
     if data.streams:
         stream_settings(config)
