@@ -1,6 +1,6 @@
 """Whether the memory of a training grows with the shapes that its batches have.
 
-    python benchmarks/memory.py                            # 5,000 updates, bfloat16, as train.py trains: half an hour
+    python benchmarks/memory.py                            # 5,000 updates, bfloat16, as train.py trains: a quarter of an hour
     python benchmarks/memory.py --unbounded --updates 500  # with the caches of kernels as large as torch makes them
     python benchmarks/memory.py --keep                     # the rows to benchmarks/results/memory.csv
 
@@ -22,7 +22,7 @@ from lookback.nn import Seq2Seq
 from lookback.training.callbacks.precision import bound_kernel_caches
 from lookback.translation.build import build_model
 
-WORDS, TOKENS, VOCABULARY = (5, 60), 2500, 8000
+WORDS, TOKENS, VOCABULARY = (5, 60), 2500, 2000
 
 
 def batch(chance: random.Random) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, int]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_a_sweep_that_is_run_again_runs_what_is_missing(
 
 def launched(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     """`python train.py ARGUMENTS` in this process, with its own logging, and trainings that do nothing."""
-    monkeypatch.setattr("lookback.commands.train.train", lambda config, directory: None)
+    monkeypatch.setattr("lookback.commands.train.train", lambda config, directory, sweep=None: None)
     monkeypatch.setattr("lookback.report.compare", lambda runs, directory: None)
     monkeypatch.setattr(logging.root, "handlers", [])
     monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
@@ -115,6 +116,18 @@ def test_the_settings_of_a_job_are_printed_once(
         "#1  seed=2",
         "",
     ]
+
+
+def test_a_job_knows_the_directory_that_its_sweep_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    monkeypatch.setattr("lookback.report.compare", lambda runs, directory: None)
+    monkeypatch.setattr(logging.root, "handlers", [])
+    monkeypatch.setattr("lookback.commands.train.train", lambda *arguments: given.append(arguments[2:]))
+    for typed in (["hydra.run.dir=run"], ["-m", "seed=1,2", "hydra.sweep.dir=sweep"]):
+        monkeypatch.setattr(sys, "argv", ["train.py", *typed])
+        with suppress(SystemExit):  # nothing comes out of the jobs
+            launch.launch("train")
+    assert given == [(), (Path("sweep"),), (Path("sweep"),)]
 
 
 def test_a_training_ends_with_what_to_type_next(

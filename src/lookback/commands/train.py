@@ -52,7 +52,7 @@ def run_job(config: DictConfig) -> float | None:
     print(f"\n#{hydra.job.num}  {' '.join(hydra.overrides.task)}", flush=True)
     try:
         with _way_on(directory, f"-m resume={hydra.sweep.dir}"):
-            train(config, directory)
+            train(config, directory, Path(hydra.sweep.dir))
     except Exception as error:
         said = one_line(error) if explain(error) is not None else "".join(format_exception(error))
         log.error(hide_environment(said, config))

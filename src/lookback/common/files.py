@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 _TEMPORARY = ".tmp"
 """The end of a temporary file's name."""
@@ -100,6 +101,28 @@ def write_json(path: Path | str, value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     with atomic_write(path) as file:
         file.write(text.encode())
+
+
+def write_json_once(path: Path | str, value: Any) -> bool:
+    """Write ``value`` as ``write_json`` does, unless the file is there already, also if many processes do it at once.
+
+    Returns:
+        Whether it was written.
+    """
+    path = Path(path)
+    own = path.with_name(f".{path.name}.{uuid4().hex}{_TEMPORARY}")  # another machine may have this process's number
+    write_json(own, value)
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
+        if path.exists():
+            return False
+        os.replace(own, path)
+    finally:
+        own.unlink(missing_ok=True)
+    return True
 
 
 def parse_json(text: str) -> Any:

@@ -37,7 +37,7 @@ def write_results(path: Path | str, record: Results) -> None:
 def read_results(path: Path | str) -> Results:
     """Read and check a results.json. Raises `InputError` with the file for anything else.
 
-    Its texts are printed: control characters in them become visible. A file of version 1 to 4 is read as one of this
+    Its texts are printed: control characters in them become visible. A file of version 1 to 5 is read as one of this
     version, with null for what it does not hold; its arm has the name of its attention.
     """
     try:
@@ -63,7 +63,11 @@ def _upgraded(record: Any) -> Any:
         record |= dict.fromkeys(("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length"))
     if record["schema"] < 4:
         record = {**_in_buckets(record, ("omitted", "repeated")), **dict.fromkeys(NEW_IN_4)}
-    return {**record, "arm": record.get("attention"), "schema": SCHEMA_VERSION}
+    if record["schema"] < 5:
+        record = {**record, "arm": record.get("attention")}
+    if isinstance(record.get("cost"), dict):
+        record = {**record, "cost": {**record["cost"], "products": None}}
+    return {**record, "schema": SCHEMA_VERSION}
 
 
 def _visible(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 Interval = list[float]
 """[low, high]: a 95 % interval"""
@@ -118,6 +118,7 @@ class Cost(TypedDict):
     tokens_per_second: Annotated[float | None, "target tokens a second of training"]
     peak_memory_mb: Annotated[float | None, "peak memory in 10^6 bytes; null where it is not measured"]
     waiting: Annotated[float | None, "share of the seconds, 0..1, from the end of a batch to the start of the next"]
+    products: Annotated[str | None, "with what precision it multiplied, and why; null for another system"]
 
 
 class TrainingData(TypedDict):
@@ -143,7 +144,7 @@ class TrainingData(TypedDict):
 class Results(TypedDict):
     """All of results.json."""
 
-    schema: Annotated[int, "version of this description: 5"]
+    schema: Annotated[int, "version of this description: 6"]
     arm: Annotated[str, "name of what is compared; runs of one arm differ in their seeds: names.arm"]
     attention: Annotated[str | None, "name of the attention, as typed: attention=bahdanau; null for another system"]
     seed: Annotated[int | None, "the run's one seed; null for another system"]

@@ -7,12 +7,21 @@ from omegaconf import DictConfig
 
 from lookback.data import TranslationData
 from lookback.search import LengthRule
-from lookback.training.callbacks.precision import products
 from lookback.training.module import TranslationModule
 
 
-def announce(config: DictConfig, data: TranslationData, module: TranslationModule, directory: Path) -> None:
-    """Prints what is about to be trained: the arm, the sizes of network, data and vocabularies, and the precision."""
+def announce(
+    config: DictConfig, data: TranslationData, module: TranslationModule, directory: Path, products: str
+) -> None:
+    """Prints what is about to be trained: the arm, the sizes of network, data and vocabularies, and the precision.
+
+    Args:
+        config: of the training.
+        data: after ``setup``.
+        module: that is trained.
+        directory: of the run.
+        products: of matrices, and why these.
+    """
     about = data.describe()
     parameters = sum(parameter.numel() for parameter in module.parameters())
     if data.streams:
@@ -25,7 +34,7 @@ def announce(config: DictConfig, data: TranslationData, module: TranslationModul
         f"{parameters:,} parameters  in {directory}\n"
         f"{training}; vocabulary {about['source_vocabulary']:,} → {about['target_vocabulary']:,}; {padding}"
         f"validation {about['validation']['pairs']:,}, test {about['test']['pairs']:,} pairs\n"
-        f"{products(config)}; validation and test in float32",
+        f"{products}; validation and test in float32",
         flush=True,
     )
 

@@ -33,6 +33,7 @@ from lookback.training.callbacks.precision import MatmulPrecision, bound_kernel_
 from lookback.training.callbacks.progress import in_terminal, training_progress
 from lookback.training.callbacks.stop_on_signal import StopOnSignal
 from lookback.training.checkpoint_io import AtomicCheckpointIO
+from lookback.training.fastest_precision import keep_precision, settle_precision
 from lookback.training.metrics_log import MetricsLog
 from lookback.training.module import TranslationModule
 from lookback.training.quiet import quiet
@@ -44,7 +45,7 @@ from lookback.training.trainer_settings import stream_settings, validation_setti
 
 
 @handled()
-def train(config: DictConfig, directory: Path | str) -> Results:
+def train(config: DictConfig, directory: Path | str, sweep: Path | None = None) -> Results:
     """Trains and tests what ``config`` names, and writes a run directory.
 
     If the directory has a last checkpoint, the training is resumed there. It ends with the same numbers as a training
@@ -53,6 +54,7 @@ def train(config: DictConfig, directory: Path | str) -> Results:
     Args:
         config: as ``conf/train.yaml`` composes it.
         directory: the run directory, new or with a run to resume.
+        sweep: the directory of the sweep that this is a job of; its jobs share one precision.
 
     Returns:
         What results.json holds.
@@ -64,11 +66,11 @@ def train(config: DictConfig, directory: Path | str) -> Results:
     run = RunDirectory(directory)
     with locked(run.path):
         remove_temporaries(run.path)
-        return _train(config, run)
+        return _train(config, run, sweep)
 
 
-def _train(config: DictConfig, run: RunDirectory) -> Results:
-    composed = OmegaConf.to_yaml(config)
+def _train(config: DictConfig, run: RunDirectory, sweep: Path | None) -> Results:
+    composed = config.copy()
     data = None
     resumed = resumed_from(run)
     if resumed is not None:  # before anything in the directory changes: a refusal leaves the run as it is
@@ -86,9 +88,11 @@ def _train(config: DictConfig, run: RunDirectory) -> Results:
                 _settle(config, run, None)
                 data = _prepare_data(config)
                 data.save_tokenizers(run.tokenizers)
-            record, trackers = _train_and_test(config, run, data, resumed)
+            record, trackers = _train_and_test(config, run, data, resumed, sweep)
+            composed.trainer.precision = config.trainer.precision  # what auto has become
+            composed.matmul_precision = config.matmul_precision
             with atomic_write(run.test / "config.yaml") as file:  # .hydra changes when a command for the run is typed
-                file.write(composed.encode())
+                file.write(OmegaConf.to_yaml(composed).encode())
         exit_code = 0
         # now that the numbers and the status are written: an abort inside a renderer cannot be caught
         _report(run, record, plain_config(config), trackers)
@@ -114,6 +118,7 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
     resumed = resumed_from(run)
     _settle(config, run, resumed)
     data = _prepare_data(config)
+    settle_precision(config, data, None)
     lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
     ready()
@@ -122,11 +127,13 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
 
 
 def _settle(config: DictConfig, run: RunDirectory, resumed: Resumed | None) -> None:
-    """Checks the settings, and gives the arm its name: a resumed run keeps the one that it has."""
+    """Checks the settings, and gives the arm its name. A resumed run keeps the one that it has, and its precision."""
     if config.names.arm is None and resumed is not None:
         config.names.arm = plain_text(resumed.arm, frozenset())
     check_training(config)
     check_ranks(config)
+    if resumed is not None:
+        keep_precision(config, resumed.config)
     if config.names.arm is None:
         config.names.arm = arm_name(run.path, config.names.attention)
 
@@ -144,12 +151,13 @@ def _prepare_data(config: DictConfig) -> TranslationData:
 
 
 def _train_and_test(
-    config: DictConfig, run: RunDirectory, data: TranslationData, resumed: Resumed | None
+    config: DictConfig, run: RunDirectory, data: TranslationData, resumed: Resumed | None, sweep: Path | None
 ) -> tuple[Results, Sequence[TolerantLogger]]:
     """What results.json holds, and the loggers beside metrics.csv, which the test is logged to."""
+    products = settle_precision(config, data, sweep)
     lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
-    announce(config, data, module, run.path)
+    announce(config, data, module, run.path, products)
     warn_of_short_limits(data, module.search.rule)
 
     cost, metrics = Cost(), MetricsLog(run.path / "metrics.csv")
@@ -185,7 +193,7 @@ def _train_and_test(
         convergence=None
         if has_gap
         else convergence(metrics.logged("validation/bleu"), metrics.logged("validation/perplexity")),
-        cost=cost.summary(module.model),
+        cost=cost.summary(module.model, products),
         training_data=training_data_of(data),
     )
     print_results(record)

@@ -113,8 +113,13 @@ class Cost(Callback):
             "waiting": round(self.waiting / self.seconds, 4) if self.seconds else None,
         }
 
-    def summary(self, model: torch.nn.Module) -> CostRecord:
-        """``cost`` of results.json."""
+    def summary(self, model: torch.nn.Module, products: str) -> CostRecord:
+        """``cost`` of results.json.
+
+        Args:
+            model: that was trained.
+            products: with what precision, and why.
+        """
         rates = self.rates()
         return {
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -124,6 +129,7 @@ class Cost(Callback):
             "tokens_per_second": rates["tokens_per_second"],
             "peak_memory_mb": rates["peak_memory_mb"],
             "waiting": rates["waiting"],
+            "products": products,
         }
 
     def state_dict(self) -> dict[str, Any]:
