@@ -31,14 +31,13 @@ def merge_to_words(
 
     Errors: ValueError if a shape does not fit or a piece belongs to a word that is not there.
     """
-    target = _membership("target_word", target_word, target_words)
-    source = _membership("source_word", source_word, source_words)
-    if weights.shape != (target.shape[1], source.shape[1]):
-        raise ValueError(
-            f"weights: {weights.shape}, expected {(target.shape[1], source.shape[1])}, pieces of each side"
-        )
-    pieces = np.maximum(target.sum(axis=1, keepdims=True), 1)
-    return (target / pieces) @ weights.astype(np.float64) @ source.T
+    target = _indices("target_word", target_word, target_words)
+    source = _indices("source_word", source_word, source_words)
+    if weights.shape != (len(target), len(source)):
+        raise ValueError(f"weights: {weights.shape}, expected {(len(target), len(source))}, pieces of each side")
+    pieces = np.bincount(target[target >= 0], minlength=target_words)
+    of_source_words = _sums(weights.T, source, source_words).T
+    return _sums(of_source_words, target, target_words) / np.maximum(pieces, 1)[:, None]
 
 
 def links(weights: NDArray[np.floating]) -> list[Link]:
@@ -55,9 +54,19 @@ def links(weights: NDArray[np.floating]) -> list[Link]:
     return [(int(row.argmax()), j) for j, row in enumerate(weights) if row.max() > 0]
 
 
-def _membership(name: str, word: Sequence[int], words: int) -> NDArray[np.float64]:
-    """(words, pieces): 1 where a piece belongs to a word."""
+def _indices(name: str, word: Sequence[int], words: int) -> NDArray[np.int64]:
     index = np.asarray(word, dtype=np.int64)
     if len(index) and (index.min() < -1 or index.max() >= words):
         raise ValueError(f"{name}: {index.min()} to {index.max()}, expected -1 or 0 to {words - 1}")
-    return (index == np.arange(words)[:, None]).astype(np.float64)
+    return index
+
+
+def _sums(rows: NDArray[np.floating], word: NDArray[np.int64], words: int) -> NDArray[np.float64]:
+    """(words, columns): of each word the sum of its rows. A product with a matrix of ones would take words times as
+    long, which a line of thousands of pieces shows."""
+    sums = np.zeros((words, rows.shape[1]))
+    order = np.argsort(word, kind="stable")[np.count_nonzero(word < 0) :]
+    present, starts = np.unique(word[order], return_index=True)
+    if len(present):
+        sums[present] = np.add.reduceat(rows[order].astype(np.float64), starts, axis=0)
+    return sums
