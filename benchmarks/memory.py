@@ -1,6 +1,6 @@
 """Whether the memory of a training grows with the shapes that its batches have.
 
-    python benchmarks/memory.py                            # 5,000 updates, bfloat16, as train.py trains: a quarter of an hour
+    python benchmarks/memory.py                            # 5,000 updates in bfloat16, as train.py trains
     python benchmarks/memory.py --unbounded --updates 500  # with the caches of kernels as large as torch makes them
     python benchmarks/memory.py --keep                     # the rows to benchmarks/results/memory.csv
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import hydra
 import torch
-from machine import keep, show
+from machine import RESULTS, keep, show
 
 from lookback.commands.launch import config_directory
 from lookback.nn import Seq2Seq
@@ -52,6 +52,7 @@ def main() -> None:
     options.add_argument("--precision", choices=("bf16-mixed", "32-true"), default="bf16-mixed")
     options.add_argument("--unbounded", action="store_true", help="the caches of kernels as large as torch makes them")
     options.add_argument("--keep", action="store_true", help="the rows in place of the last ones of their kind")
+    options.add_argument("--results", type=Path, help="keep them in this folder")
     options.add_argument("overrides", nargs="*", help="settings of the network, such as attention=dot")
     arguments = options.parse_args()
     if not arguments.unbounded:
@@ -84,8 +85,8 @@ def main() -> None:
             )
             print(f"update {update:,} of {arguments.updates:,}: {peak_mb():,.0f} MB", file=sys.stderr, flush=True)
     show(rows)
-    if arguments.keep:
-        keep("memory", rows, by=["precision", "caches"])
+    if arguments.keep or arguments.results:
+        keep("memory", rows, by=["precision", "caches"], folder=arguments.results or RESULTS)
 
 
 if __name__ == "__main__":

@@ -84,3 +84,16 @@ def test_the_limit_is_the_products_of_our_step(sizes, attention):
     products = counter.get_flop_counts()["Global"]
     ours = sum(count for name, count in products.items() if "bmm" not in str(name))  # but for the attention's own
     assert limit.operations == pytest.approx(ours, rel=0.05)
+
+
+@pytest.mark.slow
+def test_memory(tmp_path):
+    """In a process of its own, because the caches have their sizes from the first product of a process."""
+    tool = [sys.executable, str(BENCHMARKS / "memory.py"), "--updates", "60", "--results", str(tmp_path), *TINY_MODEL]
+    done = subprocess.run(tool, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "memory.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["updates"]) for row in rows] == list(range(6, 61, 6))
+    assert int(rows[-1]["shapes"]) > 50
+    assert float(rows[-1]["peak_mb"]) < 1.1 * float(rows[1]["peak_mb"])
