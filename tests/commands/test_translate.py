@@ -150,20 +150,20 @@ def test_a_switch_is_on_or_off(finished: Path, source: Path, capsys: pytest.Capt
         translated(capsys, finished, source, f"{name}=flase")
 
 
-def test_batches_take_what_is_there_and_wait_for_no_more() -> None:
+def test_blocks_take_what_is_there_and_wait_for_no_more() -> None:
     more = threading.Event()
 
     def lines() -> Iterator[str]:
         yield "one"
-        assert more.wait(1000), "a batch waits for lines that are not there"
+        assert more.wait(1000), "a block waits for lines that are not there"
         yield from ("two", "three", "four")
 
-    batches = as_available(lines(), 2)
-    assert next(batches) == ["one"]
+    blocks = as_available(lines(), 2)
+    assert next(blocks) == ["one"]
     more.set()
-    rest = list(batches)
-    assert [line for batch in rest for line in batch] == ["two", "three", "four"]
-    assert all(len(batch) <= 2 for batch in rest)
+    rest = list(blocks)
+    assert [line for block in rest for line in block] == ["two", "three", "four"]
+    assert all(len(block) <= 2 for block in rest)
 
 
 def test_an_error_comes_after_the_lines_before_it() -> None:
@@ -171,10 +171,10 @@ def test_an_error_comes_after_the_lines_before_it() -> None:
         yield "one"
         raise InputError("line 2")
 
-    batches = as_available(lines(), 64)
-    assert next(batches) == ["one"]
+    blocks = as_available(lines(), 64)
+    assert next(blocks) == ["one"]
     with pytest.raises(InputError, match="line 2"):
-        next(batches)
+        next(blocks)
 
 
 def test_words_that_the_model_has_never_seen_are_named_once_and_counted(

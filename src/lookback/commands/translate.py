@@ -1,4 +1,4 @@
-"""Translates a stream of lines, in their order, each as soon as possible."""
+"""Translates a stream of lines, in their order. A line waits for no other that is not there yet."""
 
 import queue
 import sys
@@ -22,6 +22,8 @@ from lookback.translation.devices import check_devices, in_order
 from lookback.translation.translator import Translator
 
 SEPARATOR = " ||| "
+_BATCHES = 16
+"""How many batches of lines are sorted by length together. More batches take less time, and are written later."""
 
 
 class TranslateSettings(TypedDict):
@@ -69,10 +71,12 @@ def translate(config: DictConfig) -> None:
     lines = read_lines(path) if path else read_stream()
     number = 0
     unknown = UnknownWords(translator) if config.warnings else None
-    work = partial(_written, search=search, scores=config.scores, alignments=config.alignments)
-    batches = as_available(lines, config.batch_size)
-    for batch, found in in_order(work, translator, load, batches, config.devices):
-        for line, translations in zip(batch, found, strict=True):
+    work = partial(
+        _written, search=search, batch_size=config.batch_size, scores=config.scores, alignments=config.alignments
+    )
+    blocks = as_available(lines, _BATCHES * config.batch_size)
+    for block, found in in_order(work, translator, load, blocks, config.devices):
+        for line, translations in zip(block, found, strict=True):
             for fields in translations:
                 sys.stdout.write(SEPARATOR.join([str(number), *fields] if search.n_best > 1 else fields) + "\n")
             if unknown is not None:
@@ -84,12 +88,12 @@ def translate(config: DictConfig) -> None:
 
 
 def _written(
-    translator: Translator, lines: list[str], search: Search, scores: bool, alignments: bool
+    translator: Translator, lines: list[str], search: Search, batch_size: int, scores: bool, alignments: bool
 ) -> list[list[list[str]]]:
     """What is written for each line: the fields of each of its translations."""
     writer = translator.writer
     found = []
-    for line, hypotheses in zip(lines, translator.search(lines, search), strict=True):
+    for line, hypotheses in zip(lines, translator.search(lines, search, batch_size), strict=True):
         translations = []
         for hypothesis in hypotheses:
             # a tokenizer with bytes can write line breaks, but a translation must stay one line
@@ -160,13 +164,13 @@ def read_stream() -> Iterator[str]:
 
 
 def as_available(lines: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Batches of the lines that are already there, so that nobody waits for a batch to fill.
+    """Blocks of the lines that are already there, so that nobody waits for a block to fill.
 
     Args:
         lines: read in a thread.
-        size: the most lines of a batch.
+        size: the most lines of a block.
     """
-    waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=4 * size)
+    waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=2 * size)
 
     def read() -> None:
         try:
@@ -180,15 +184,15 @@ def as_available(lines: Iterable[str], size: int) -> Iterator[list[str]]:
     end: BaseException | None = None
     open_ = True
     while open_:
-        batch: list[str] = []
-        while len(batch) < size and (not batch or not waiting.empty()):
+        block: list[str] = []
+        while len(block) < size and (not block or not waiting.empty()):
             item = waiting.get()
             if isinstance(item, str):
-                batch.append(item)
+                block.append(item)
                 continue
             open_, end = False, item
             break
-        if batch:
-            yield batch
+        if block:
+            yield block
     if end is not None:
         raise end

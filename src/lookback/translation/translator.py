@@ -196,26 +196,31 @@ class Translator:
 
     def n_best(self, texts: Sequence[str], beam_size: int = 5, n_best: int = 1) -> list[list[Translation]]:
         """The ``n_best`` best translations of each text, best first, or fewer if the search finds fewer."""
-        texts, found = _texts("texts", texts), []
-        search = BeamSearch(beam_size=beam_size, n_best=n_best)
-        for start in range(0, len(texts), _BATCH):
-            lines = texts[start : start + _BATCH]
-            for line, hypotheses in zip(lines, self.search(lines, search), strict=True):
-                found.append([self._translation(line, hypothesis) for hypothesis in hypotheses])
-        return found
+        lines = _texts("texts", texts)
+        found = self.search(lines, BeamSearch(beam_size=beam_size, n_best=n_best))
+        return [
+            [self._translation(line, hypothesis) for hypothesis in hypotheses]
+            for line, hypotheses in zip(lines, found, strict=True)
+        ]
 
-    def search(self, lines: Sequence[str], search: Search) -> list[list[Hypothesis]]:
-        """The hypotheses of each line, best first. A line without words gets the empty translation."""
+    def search(self, lines: Sequence[str], search: Search, batch_size: int = _BATCH) -> list[list[Hypothesis]]:
+        """The hypotheses of each line, best first. A line without words gets the empty translation.
+
+        Args:
+            lines: the raw texts. The more there are, the less time each takes.
+            search: finds the hypotheses.
+            batch_size: how many lines are computed together, those of about one length. It changes no hypothesis.
+        """
         nothing = Hypothesis([], 0.0, 0.0, torch.zeros(0, 1), truncated=False)
         found = [[nothing] for _ in lines]
-        # sorted by length, so that there is less padding; no hypothesis changes
+        # lines of about one length have little padding, and end at about the same step
         with_words = sorted((i for i, line in enumerate(lines) if line.split()), key=lambda i: len(lines[i].split()))
-        if with_words:
-            batch = encode_sources([lines[i] for i in with_words], self.source_tokenizer).to(self.device)
-            for i, hypotheses in zip(
-                with_words, search(self._laid_out, batch.source, batch.source_length), strict=True
-            ):
-                found[i] = hypotheses
+        for start in range(0, len(with_words), batch_size):
+            chosen = with_words[start : start + batch_size]
+            batch = encode_sources([lines[i] for i in chosen], self.source_tokenizer).to(self.device)
+            hypotheses = search(self._laid_out, batch.source, batch.source_length)
+            for i, several in zip(chosen, hypotheses, strict=True):
+                found[i] = several
         return found
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[list[Link]]:
