@@ -24,7 +24,14 @@ from lookback.runs.status import recording
 from lookback.tracking.tolerance import TolerantLogger, tolerated
 from lookback.tracking.weights_and_biases import finish, log_test
 from lookback.training.announcement import announce, warn_of_short_limits
-from lookback.training.build import build_data, build_module, build_once, plain_config
+from lookback.training.build import (
+    build_data,
+    build_module,
+    build_once,
+    plain_config,
+    stream_settings,
+    validation_settings,
+)
 from lookback.training.callbacks.alignment_snapshots import AlignmentSnapshots
 from lookback.training.callbacks.checkpoints import LastValidation
 from lookback.training.callbacks.cost import Cost, rates_line
@@ -41,7 +48,6 @@ from lookback.training.ranks import SameOnAllRanks, check_ranks, environments, o
 from lookback.training.resume import Resumed, check_not_shorter, check_same_settings, check_same_text, resumed_from
 from lookback.training.settings import check_training
 from lookback.training.test import print_results, test, training_data_of
-from lookback.training.trainer_settings import stream_settings, validation_settings
 
 
 @handled()

@@ -22,7 +22,7 @@ MATMUL_PRECISIONS: dict[MatmulPrecisionWord, str] = {
     "medium": "bfloat16 products where the chip has them",
 }
 """What each ``matmul_precision`` means."""
-TrainerPrecision = Literal["auto", "32-true", "bf16-mixed"]
+TrainerPrecision = Literal["32-true", "bf16-mixed", "auto"]
 """The weights are float32 with all. ``auto`` becomes one of the others before a training, see ``settle_precision``."""
 
 
