@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from jaxtyping import Float, jaxtyped
 from torch import Tensor
 
 from lookback.nn import (
@@ -20,6 +21,7 @@ from lookback.nn import (
     masked_softmax,
 )
 from lookback.nn.attention import AttentionState, Look
+from support.checking import check
 from support.toy import ATTENTIONS, build_attention
 
 MEMORY, QUERY, DIRECTIONS = 6, 6, 2
@@ -85,9 +87,12 @@ def test_a_soft_attention_is_its_equation(kind, energy):
     lengths = [4, 1, 3]
     memory, query = example(lengths, size=5)
     context, weights = looked(attention, memory, query)
+    energies = attention.energies(query, attention.keys(memory.states))
     for b, n in product(range(3), range(3)):
         states = memory.states[b, : lengths[b]].tolist()
-        exponentials = [math.exp(energy(attention, query[b, n].tolist(), h)) for h in states]
+        fits = [energy(attention, query[b, n].tolist(), h) for h in states]
+        torch.testing.assert_close(energies[b, n, : lengths[b]].tolist(), fits, rtol=0, atol=1e-10)
+        exponentials = [math.exp(fit) for fit in fits]
         alphas = [e / sum(exponentials) for e in exponentials]
         expected = [sum(a * h[k] for a, h in zip(alphas, states, strict=True)) for k in range(MEMORY)]
         padding = [0.0] * (5 - lengths[b])
@@ -248,6 +253,19 @@ def test_shapes_are_checked_while_testing():
     memory, query = example([3, 2])
     with pytest.raises(Exception, match="query"):
         build(GeneralAttention).energies(query[0], memory.states)
+
+
+@pytest.mark.parametrize("given", [torch.ones(2, 4), torch.ones(3, 3), torch.ones(2, 3).long(), None])
+def test_what_is_returned_is_checked_beside_what_was_given(given: Tensor | None):
+    """Against the sizes that the arguments had: (2, 3) alone is right."""
+
+    @jaxtyped(typechecker=check)
+    def states(query: Float[Tensor, "batch n"], found: Any) -> Float[Tensor, "batch n"]:
+        return found
+
+    assert states(torch.zeros(2, 3), torch.ones(2, 3)).shape == (2, 3)
+    with pytest.raises(Exception, match="return value"):
+        states(torch.zeros(2, 3), given)
 
 
 class OutOfContract(DotAttention):
