@@ -2,6 +2,7 @@
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
@@ -23,4 +24,12 @@ settings.load_profile("lookback")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-pytest_plugins = ["support.running", "support.trainings", "support.made_runs", "support.trained_run"]  # their fixtures
+FIXTURES = ["support.running", "support.trainings", "support.made_runs", "support.trained_run"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Fixtures for every test. They import torch and Lightning, which who only shares the tests out does not need."""
+    shares_out = config.getoption("dist", "no") != "no" and not config.option.collectonly
+    if hasattr(config, "workerinput") or not shares_out:
+        for name in FIXTURES:
+            config.pluginmanager.import_plugin(name)
