@@ -9,6 +9,8 @@ from lookback.data.grammar.lengths import Lengths
 from lookback.data.grammar.notation import ROOT, Rule, grammar, is_constituent
 from lookback.data.grammar.orthography import spell_french
 
+_rules = cache(grammar)
+
 Alignment = frozenset[tuple[int, int]]
 
 
@@ -85,3 +87,9 @@ def parser() -> Parser:
 @pytest.fixture(scope="session")
 def long_parser() -> Parser:
     return Parser("medium", "long")
+
+
+@pytest.fixture(autouse=True)
+def rules_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules of a lexicon, which a deriver only reads, are made once: most of the work of a small corpus."""
+    monkeypatch.setattr("lookback.data.grammar.derive.grammar", lambda words, *more: _rules(frozenset(words), *more))
