@@ -1,6 +1,5 @@
 import sys
 
-from support.paths import PROJECT
+from support.paths import BENCHMARKS
 
-BENCHMARKS = PROJECT / "benchmarks"
 sys.path += [str(BENCHMARKS), str(BENCHMARKS / "peers")]  # as the tools find each other

@@ -5,16 +5,18 @@ import subprocess
 import sys
 
 import pytest
+import start
 import torch
 from cases import ATTENTIONS, Options
 from lookback_model import Lookback
 from products import Limit
 from torch.utils.flop_counter import FlopCounterMode
 
-from conftest import BENCHMARKS
+from support.paths import BENCHMARKS
 from support.running import TINY_DATA, TINY_MODEL
 
 MAXOUT = ("paper", "bahdanau")
+STARTS = ["first batch, empty cache", "first batch", "one line translated", "train.py --help"]
 
 
 def run(tool, folder, *options):
@@ -34,8 +36,8 @@ def test_train(tmp_path):
     rows = tables["train"]
     systems = ["lookback", "not fused", "plain", "limit"]
     assert [(int(row["length"]), row["system"]) for row in rows] == [(n, name) for n in (3, 5, 8) for name in systems]
-    for start in range(0, len(rows), len(systems)):
-        ours, not_fused, plain, limit = rows[start : start + len(systems)]
+    for first in range(0, len(rows), len(systems)):
+        ours, not_fused, plain, limit = rows[first : first + len(systems)]
         assert 0 < float(limit["ms"]) < float(ours["ms"])
         # one model, one batch, as many steps: how it is computed changes no more than the last digits of the loss
         assert float(ours["loss"]) == pytest.approx(float(not_fused["loss"]), rel=1e-4)
@@ -51,21 +53,49 @@ def test_decode(tmp_path):
     assert {row["same_outputs"] for row in ours} == {"1.0"}
 
 
+def started(folder):
+    with (folder / "start.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 @pytest.mark.slow
 def test_start(tmp_path):
-    """Beside itself: two versions are measured in turn, and nothing else computes than what is asked for."""
-    tiny = [*TINY_DATA, *TINY_MODEL, "trainer.accelerator=cpu"]
-    tool = [sys.executable, str(BENCHMARKS / "start.py"), "--before", str(BENCHMARKS.parent), "--rounds", "1"]
-    done = subprocess.run([*tool, "--results", str(tmp_path), *tiny], capture_output=True, text=True)
+    """Nothing else computes than what is asked for, and nothing is left."""
+    tiny = [*TINY_DATA, *TINY_MODEL, "trainer.accelerator=cpu", "trainer.max_epochs=1"]
+    tool = [sys.executable, str(BENCHMARKS / "start.py"), "--rounds", "1", "--results", str(tmp_path)]
+    done = subprocess.run([*tool, *tiny], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    with (tmp_path / "start.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    cases = ["first batch, empty cache", "first batch", "one line translated", "train.py --help"]
-    found = [(row["case"], row["version"]) for row in rows]
-    assert found == [("import torch", ""), *((case, name) for case in cases for name in ("before", "now"))]
-    seconds = {pair: float(row["cpu_seconds"]) for pair, row in zip(found, rows, strict=True)}
-    assert 0 < seconds["train.py --help", "now"] < seconds["import torch", ""] < seconds["first batch", "now"]
+    rows = started(tmp_path)
+    assert [(row["case"], row["version"]) for row in rows] == [
+        ("import torch", ""),
+        *((case, "now") for case in STARTS),
+    ]
+    seconds = {row["case"]: float(row["cpu_seconds"]) for row in rows}
+    assert 0 < seconds["train.py --help"] < seconds["import torch"] < seconds["first batch"]
     assert not list(tmp_path.glob("*/"))
+
+
+def test_two_versions_are_started_in_turn(tmp_path, monkeypatch):
+    """The other one prepares its corpus first; only the case of an empty cache has one of its own."""
+    calls, now, before = [], BENCHMARKS.parent, tmp_path / "before"
+    (before / "src").mkdir(parents=True)
+
+    def seconds(root, arguments, cache):
+        calls.append((root, "import torch" in arguments, cache.name == "cache"))
+        return (1.0 if root == before else 3.0), 4.0
+
+    monkeypatch.setattr(start, "_seconds", seconds)
+    monkeypatch.setattr(start.compileall, "compile_dir", lambda folder, quiet: None)
+    monkeypatch.setattr("sys.argv", ["start.py", "--before", str(before), "--rounds", "2", "--results", str(tmp_path)])
+    start.main()
+    rows = started(tmp_path)
+    found = [(row["case"], row["version"]) for row in rows]
+    assert found == [("import torch", ""), *((case, name) for case in STARTS for name in ("before", "now"))]
+    assert {(row["version"], float(row["cpu_seconds"])) for row in rows} == {("", 3), ("before", 1), ("now", 3)}
+    assert {row["rounds"] for row in rows} == {"2"}
+    turn = [(now, True, True)]
+    turn += [(root, False, shared) for shared in (False, True, True, True) for root in (before, now)]
+    assert calls == [(now, False, True), (before, False, True), *turn, *turn]
 
 
 def added_product(total, left, right, **_):

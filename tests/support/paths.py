@@ -3,5 +3,6 @@
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
+BENCHMARKS = PROJECT / "benchmarks"
 SHARED = PROJECT.parent / "shared"
 """Real corpora: absent on most machines, where what needs them is skipped"""
