@@ -54,6 +54,9 @@ TINY_TRAINING = [
     "trainer.log_every_n_steps=1",
     "trainer.check_val_every_n_epoch=1",
     "validation_sentences=8",
+    # what has hardly learnt writes up to its limit, and the steps of a search are a quarter of so small a training
+    "search.limit_factor=1.5",
+    "search.limit_extra=1",
 ]
 
 

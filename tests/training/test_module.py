@@ -91,9 +91,10 @@ def test_validation_bleu_is_sacrebleus_of_a_fixed_sample(
     last: tuple[TranslationModule, TranslationData], last_row: dict[str, str]
 ) -> None:
     module, data = last
-    hypotheses = {}
+    hypotheses, rule = {}, module.search.rule
+    search = GreedySearch(rule.limit_factor, rule.limit_extra)
     for batch in data.val_dataloader():
-        found = GreedySearch()(module.model, batch.source, batch.source_length)
+        found = search(module.model, batch.source, batch.source_length)
         for i, (best,) in zip(batch.ids.tolist(), found, strict=True):
             hypotheses[i] = module.target_tokenizer.decode(best.tokens)
     first = range(module.validation_sentences)

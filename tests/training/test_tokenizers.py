@@ -104,7 +104,7 @@ def test_where_tokens_of_the_target_are_much_shorter_the_limit_is_warned_about(
             files.append(f"data.{split}.{side}='{path}'")
     options = ["data=text", *files, "data.max_length_ratio=null", "data.bleu_tokenize=none"]
     run(tmp_path / "run", *options, tiny_data=False)
-    assert "10.0 tokens to one of its source, more than search.limit_factor=2 lets" in capsys.readouterr().err
+    assert "10.0 tokens to one of its source, more than search.limit_factor=1.5 lets" in capsys.readouterr().err
     run(tmp_path / "more", *options, "search.limit_factor=20", tiny_data=False)
     assert "limit_factor" not in capsys.readouterr().err
 
