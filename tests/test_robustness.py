@@ -2,6 +2,8 @@
 
 import csv
 import re
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,27 @@ def test_many_runs() -> None:
     assert f"{runs} takes {float(many['cpu_seconds']):.0f} s of processor time" in SCALING
     assert f"{int(many['peak_mib']) / 1024:.1f} GiB at its peak" in SCALING
     assert f"a page of {float(many['page_megabytes']):.1f} MB" in SCALING
+
+
+def test_memory_over_updates() -> None:
+    def pick(trial: dict[int, dict[str, str]], choose: Callable[..., int]) -> int:
+        """The CPU seconds of 500 updates: those between the rows of every 500th."""
+        ends = [0, *(int(row["cpu_seconds"]) for updates, row in sorted(trial.items()) if updates % 500 == 0)]
+        return choose(later - earlier for earlier, later in pairwise(ends))
+
+    bounded, unbounded = (
+        {int(row["updates"]): row for row in rows(RESULTS / "memory.csv") if row["caches"] == caches}
+        for caches in ("bounded", "unbounded")
+    )
+    first, last = int(bounded[500]["peak_mb"]), int(bounded[5000]["peak_mb"])
+    assert last <= 1.1 * first
+    said = f"{first} MB at its peak after 500 updates and {last} MB after 5,000, which had {bounded[5000]['shapes']} shapes"
+    assert said in README
+    after_500, after_1000 = (f"{int(unbounded[updates]['peak_mb']):,} MB" for updates in (500, 1000))
+    assert f"With all of them kept it was {after_500} after 500 updates and {after_1000} after 1,000" in README
+    fastest, slowest, unbounded_fastest = pick(bounded, min), pick(bounded, max), pick(unbounded, min)
+    assert f"the fastest 500 updates took {fastest} CPU seconds, with all of them kept {unbounded_fastest}" in README
+    assert f"beside other work, at up to {slowest}.)" in README
 
 
 @pytest.mark.parametrize(("launcher", "name"), [("joblib", "joblib"), ("ray", "Ray")])
