@@ -201,3 +201,14 @@ def test_a_resumed_run_is_one_run_and_its_parts_are_named(
     assert f"Weights & Biases: wandb sync {first} {second}\n" in said.out
     (line,) = [line for line in warnings_in(said.err) if "not whole" in line]
     assert line.startswith(f"warning: {first}: ")
+
+
+def test_the_part_that_has_just_ended_is_not_called_cut_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its last bytes may not be there yet: a process that is not killed waits for W&B to write them."""
+    first, own = (tmp_path / "wandb" / f"offline-run-{number}-x" for number in (1, 2))
+    for part in (first, own):
+        part.mkdir(parents=True)
+        (part / "run-x.wandb").write_bytes(b":W&B")
+    weights_and_biases._print_sync(tmp_path, own)
+    (line,) = warnings_in(capsys.readouterr().err)
+    assert line.startswith(f"warning: {first}: not whole")

@@ -273,15 +273,20 @@ def finish(exit_code: int, directory: Path | str) -> None:
         if link is not None:
             print(f"Weights & Biases: {link}", flush=True)
         elif not run.disabled:
-            _print_sync(directory)
+            _print_sync(directory, Path(run.dir).parent)
 
 
-def _print_sync(directory: Path | str) -> None:
-    """Prints the command that uploads the parts of an offline run, and names those of a killed process."""
+def _print_sync(directory: Path | str, ended: Path) -> None:
+    """Prints the command that uploads the parts of an offline run, and names those of a killed process.
+
+    Args:
+        directory: the run directory.
+        ended: the part of this process. It is not looked at: W&B has just ended it, and may still be writing it.
+    """
     parts = offline_parts(directory)
     print(f"Weights & Biases: wandb sync {' '.join(shlex.quote(str(part)) for part in parts)}", flush=True)
     for part in parts:
-        if not is_whole(part):
+        if part.resolve() != ended.resolve() and not is_whole(part):
             print(
                 f"warning: {part}: not whole, because its process was killed; records at its end are lost",
                 file=sys.stderr,
