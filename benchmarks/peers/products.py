@@ -28,11 +28,21 @@ class Limit:
 
     def train(self, source: Tensor, target: Tensor) -> float:
         self.operations = 0
-        sizes, (batch, time) = self.sizes, source.shape
+        batch, time = source.shape
         steps = target.shape[1] - 1
+        self.encoder_products(batch, time)
+        self.decoder_products(batch, time, steps)
+        self.loss_products(batch, steps)
+        return 0.0
+
+    def encoder_products(self, batch: int, time: int) -> None:
         for _ in range(2):
-            self._at_once(batch * time, sizes.embedding, 3 * self.encoder)
+            self._at_once(batch * time, self.sizes.embedding, 3 * self.encoder)
             self._by_step(batch, time, self.encoder, 3 * self.encoder)
+
+    def decoder_products(self, batch: int, time: int, steps: int) -> None:
+        """Keys, gates and readout included."""
+        sizes = self.sizes
         if key := self._key():
             self._at_once(batch * time, 2 * self.encoder, key)
         self._at_once(batch * steps, sizes.embedding, 3 * sizes.decoder)
@@ -40,8 +50,9 @@ class Limit:
             self._by_step(batch, steps, inputs, outputs)
         if not self.feeding:
             self._at_once(batch * steps, *self._readout())
-        self._at_once(batch * steps, sizes.readout_size, sizes.vocabulary)
-        return 0.0
+
+    def loss_products(self, batch: int, steps: int) -> None:
+        self._at_once(batch * steps, self.sizes.readout_size, self.sizes.vocabulary)
 
     def search(self, source: Tensor, beam_size: int, steps: int) -> list[list[int]]:
         self.operations = 0

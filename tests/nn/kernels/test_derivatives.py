@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lookback.nn import Recurrence
-from lookback.nn.kernels.derivatives import CELL_STEPS, LookBackward, energies_of, look_at
+from lookback.nn.kernels.derivatives import CELL_STEPS, AdditiveEnergies, LookBackward, energies_of, look_at
 
 SIZE, BATCH = 3, 4
 
@@ -66,3 +66,24 @@ def test_looks_of_two_steps(is_additive: bool):
         written = [look.d_states(), d_queries, d_keys] + [d_energy_weight] * is_additive
     for a, b in zip(written, plain, strict=True):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("query", [-1e4, -90.0, -30.0, 0.0, 1e-3, 30.0, 90.0, 1e4])
+def test_energies_of_large_numbers_are_those_of_tanh(query: float, dtype: torch.dtype):
+    """Exponentials of keys and queries overflow where tanh of their sum does not."""
+    large = torch.tensor([90.0, 1e4], dtype=dtype)
+    keys = torch.cat([torch.tensor([-30.0, -1.0, 0.0, 1.0, 30.0], dtype=dtype), large if query >= 0 else -large])
+    queries, weight = torch.full((1, 1), query, dtype=dtype), torch.ones(1, dtype=dtype)
+    energies = AdditiveEnergies(keys.view(1, -1, 1), weight)
+    found = energies(queries) - 1  # the same for all positions
+    torch.testing.assert_close(found[0], torch.tanh(keys + query), rtol=0, atol=8 * torch.finfo(dtype).eps)
+    energies.start_backward()
+    assert energies.backward(queries, torch.ones(1, len(keys), dtype=dtype)).isfinite().all()
+
+
+def test_an_unknown_energy_stays_unknown():
+    """NaN in a key is NaN in its energy: a training that has gone wrong must not look well."""
+    keys = torch.tensor([[[1.0], [torch.nan], [2.0]]])
+    found = AdditiveEnergies(keys, torch.ones(1))(torch.zeros(1, 1))
+    assert found.isnan().tolist() == [[False, True, False]]

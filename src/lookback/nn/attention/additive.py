@@ -34,7 +34,7 @@ class AdditiveAttention(Attention):
         weight = self.energy.weight[0]
         if torch.finfo(found.dtype).bits < 32:  # there σ has few digits beside 1/2
             return found.tanh_() @ weight
-        return found.mul_(2).sigmoid_() @ (2 * weight) - weight.sum()  # as in ``AdditiveEnergies``
+        return found.mul_(2).sigmoid_() @ (2 * weight) - weight.sum()  # sooner than tanh on some processors
 
     def scorer(self) -> Scorer | None:
         # a subclass may look in another way

@@ -99,31 +99,34 @@ CELL_STEPS = {"gru": Gru, "lstm": Lstm}
 class AdditiveEnergies:
     """e_j = vᵀ tanh(q + k_j), up to what is the same for all j, which the softmax does not see.
 
-    Here tanh(x) = 2 σ(2x) − 1: by far the most of the work is this one function, and PyTorch's σ takes less time than
-    its tanh, on some processors a tenth. In float32 at least: σ(2x) of a small x is near 1/2, where half precision has
-    few digits.
+    Here tanh(x) = 2 σ(2x) − 1, and σ(2 (q + k)) = 1 / (1 + e^{−2k} e^{−2q}): the exponentials, by far the most of the
+    work, are taken of keys and queries, not of their B·S·A sums a step. What lies beyond ±``limit``, 43 in float32,
+    counts as ±``limit``, so that no product is ∞ · 0. In float32 at least: σ(2x) of a small x is near 1/2, where half
+    precision has few digits.
     """
 
     def __init__(self, keys: Float[Tensor, "batch source key"], weight: Float[Tensor, "key"]) -> None:
         self.projected = keys.shape[2]  # how many columns of a step's product are the query
         self.narrow = keys.dtype
-        wide = torch.promote_types(keys.dtype, torch.float32)
-        self.twice_keys = keys.to(wide) * 2
-        self.weight = weight.to(wide)
-        self.buffer = torch.empty_like(self.twice_keys)
+        self.wide = torch.promote_types(keys.dtype, torch.float32)
+        self.limit = math.log(torch.finfo(self.wide).max) / 2 - 1
+        self.decayed_keys = self._decayed(keys)
+        self.weight = weight.to(self.wide)
+        self.one = self.weight.new_ones(())
+        self.buffer = torch.empty_like(self.decayed_keys)
 
     def __call__(self, query: Float[Tensor, "batch key"]) -> Float[Tensor, "batch source"]:
         energies = torch.mv(self._sigmoid(query).view(-1, self.projected), self.weight * 2)
-        return energies.view(self.twice_keys.shape[:2])
+        return energies.view(self.decayed_keys.shape[:2])
 
     def start_backward(self) -> None:
         self.d_weight = torch.zeros_like(self.weight)  # Σ de_j tanh / 2
-        self.squares = torch.zeros_like(self.twice_keys)  # Σ_t de_tj tanh² / 4
+        self.squares = torch.zeros_like(self.decayed_keys)  # Σ_t de_tj tanh² / 4
 
     def backward(
         self, query: Float[Tensor, "batch key"], d_energies: Float[Tensor, "batch source"]
     ) -> Float[Tensor, "batch key"]:
-        d_energies = d_energies.to(self.weight.dtype)
+        d_energies = d_energies.to(self.wide)
         half = self._sigmoid(query).sub_(0.5)  # tanh / 2
         self.d_weight += torch.mv(half.view(-1, self.projected).t(), d_energies.reshape(-1))
         square = half.mul_(half)
@@ -133,12 +136,16 @@ class AdditiveEnergies:
     def d_keys(
         self, d_energies: Float[Tensor, "time batch source"], queries: Float[Tensor, "time batch key"]
     ) -> tuple[Tensor, Tensor]:
-        total = d_energies.sum(0, dtype=self.squares.dtype).unsqueeze(2)
+        total = d_energies.sum(0, dtype=self.wide).unsqueeze(2)
         d_keys = torch.sub(total, self.squares, alpha=4).mul_(self.weight)
         return d_keys.to(self.narrow), self.d_weight.mul_(2).to(self.narrow)
 
-    def _sigmoid(self, query: Tensor) -> Tensor:
-        return torch.add(self.twice_keys, query.unsqueeze(1), alpha=2, out=self.buffer).sigmoid_()
+    def _sigmoid(self, query: Float[Tensor, "batch key"]) -> Float[Tensor, "batch source key"]:
+        decayed = self._decayed(query).unsqueeze(1)
+        return torch.addcmul(self.one, self.decayed_keys, decayed, out=self.buffer).reciprocal_()
+
+    def _decayed(self, values: Tensor) -> Tensor:
+        return values.to(self.wide).clamp(-self.limit, self.limit).mul_(-2).exp_()
 
 
 class BilinearEnergies:
