@@ -5,10 +5,11 @@ import io
 import math
 import re
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, stdev
 
 import pytest
 from rich.console import Console
+from scipy import stats
 
 from lookback.report.tables.difference_table import arm_table
 from lookback.report.tables.table import cost_table, score_table
@@ -105,7 +106,7 @@ def test_an_attentions_learning_rate_is_the_one_that_validation_chose_and_no_edg
     assert best == float(rate)
     assert [rate for rate, row in grid.items() if row["chosen"] == "True"] == [best]
     assert min(grid) < best < max(grid)  # type: ignore[type-var, operator]
-    (quoted,) = re.findall(rf"^  \| `{attention}` \| (.*) \|$", SECTION, re.M)
+    (quoted,) = re.findall(rf"^  \| `{attention}` \| ([^|]*) \|$", SECTION, re.M)
     each = {rate: f"{rate:g}: {row['validation_perplexity']:.3f}" for rate, row in sorted(grid.items())}  # type: ignore[type-var]
     assert quoted == " · ".join(f"**{text}**" if rate == best else text for rate, text in each.items())
 
@@ -213,6 +214,41 @@ def test_twice_the_budget_is_in_its_file() -> None:
     assert (twice, once) == (f"{long['bleu']:.1f}", f"{short['bleu']:.1f}")
     assert updates == f"{int(long['updates']):,}"  # type: ignore[arg-type]
     assert long["updates"] == 2 * short["updates"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("attention", ["none", "dot", "bahdanau"])
+def test_what_bfloat16_costs_is_in_its_files(attention: str) -> None:
+    """Three seeds of each, the same seed in both: the paired difference and its interval."""
+    (whole,) = rows("precision_differences.csv", arm=f"{attention}, precision=bf16-mixed", words="all")
+    runs = {(row["trainer.precision"], row["seed"]): row for row in rows("precision.csv", attention=attention)}
+    assert sorted(runs) == [(precision, seed) for precision in ("32-true", "bf16-mixed") for seed in (1, 2, 3)]  # type: ignore[type-var]
+    assert len({(row["updates"], row["target_tokens"], row["signature"]) for row in runs.values()}) == 1
+    cells = [
+        f"{whole['baseline bleu']:.1f} · {whole['bleu']:.1f} · "
+        f"{whole['difference']:+.1f} ({whole['low']:+.1f} to {whole['high']:+.1f})"
+    ]
+    for measure in ("perplexity", "aer_shift_0"):
+        wide, narrow = (
+            [runs[precision, seed][measure] for seed in (1, 2, 3)] for precision in ("32-true", "bf16-mixed")
+        )
+        if None in wide:
+            cells.append("–")
+            continue
+        differences = [after - before for before, after in zip(wide, narrow, strict=True)]  # type: ignore[operator]
+        half = stats.t.ppf(0.975, 2) * stdev(differences) / math.sqrt(3)
+        mean = fmean(differences)
+        assert mean - half < 0 < mean + half  # no difference of what has no resampled sentences
+        cells.append(
+            f"{fmean(wide):.3f} · {fmean(narrow):.3f} · {mean:+.3f} ({mean - half:+.3f} to {mean + half:+.3f})"  # type: ignore[type-var]
+        )
+    assert f"| `{attention}` | {' | '.join(cells)} |" in SECTION
+
+
+def test_no_bucket_tells_the_precisions_apart() -> None:
+    differences = rows("precision_differences.csv")
+    buckets = [row for row in differences if row["words"] != "all" and row["n"]]
+    assert f"nor is one in any of {len(buckets)} length buckets" in words(SECTION)
+    assert {row["significant"] for row in differences} == {"False"}
 
 
 def test_how_many_words_fit_is_in_its_files() -> None:
