@@ -13,7 +13,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import hydra
 from hydra.core.config_search_path import ConfigSearchPath
@@ -122,7 +122,7 @@ def _task(name: str) -> Callable[[DictConfig], Any]:
     def task(config: DictConfig) -> Any:
         # imported here, because ``--help`` does not need torch or anything else of the module
         with plain_errors():
-            _take_cores()
+            _take_cores(says=name == "train")
             return getattr(_imported(module), function)(config)
 
     task.__module__ = f"lookback.commands.{name}"  # Hydra names the job and its log after it
@@ -144,14 +144,55 @@ def _imported(module: str) -> ModuleType:
     return sys.modules[module]
 
 
-def _take_cores() -> None:
+def _take_cores(says: bool) -> None:
     """Takes as many threads as the launcher has cores for a job. Only submitit leaves that to the job itself.
 
-    It is read when torch and NumPy are imported.
+    Without a launcher that says so, and unless the user has: a thread a core, where cores have several. It is read when
+    torch and NumPy are imported.
     """
-    cores = HydraConfig.get().launcher.get("cpus_per_task")
+    cores = _launchers_cores()
+    if cores is None and "OMP_NUM_THREADS" not in os.environ:
+        found = processors()
+        if found.cores < found.hardware_threads:
+            cores = found.cores
+            if says:
+                print(f"{found}: a thread each (OMP_NUM_THREADS=N takes N)", flush=True)
     if cores is not None:
         os.environ["OMP_NUM_THREADS"] = str(cores)
+
+
+class Processors(NamedTuple):
+    """hardware_threads: that the system lets this process use. cores: that have them, each one or more."""
+
+    hardware_threads: int
+    cores: int
+
+    def __str__(self) -> str:
+        return f"{self.cores} {'core' if self.cores == 1 else 'cores'} of {self.hardware_threads} hardware threads"
+
+
+def processors(topology: Path = Path("/sys/devices/system/cpu")) -> Processors:
+    """How many there are, as Linux tells it; elsewhere every hardware thread counts as a core.
+
+    Two threads of one core share its arithmetic. Products of matrices gain nothing from the second.
+
+    Args:
+        topology: the folder that describes each processor, `cpuN/topology/thread_siblings_list`.
+    """
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    return Processors(len(usable), len({_siblings(topology, number) for number in usable}))
+
+
+def _siblings(topology: Path, number: int) -> str:
+    """What all hardware threads of one core share: the list of them, such as ``0,4`` or ``0-1``."""
+    try:
+        return (topology / f"cpu{number}" / "topology" / "thread_siblings_list").read_text()
+    except OSError:
+        return str(number)
+
+
+def _launchers_cores() -> int | None:
+    return HydraConfig.get().launcher.get("cpus_per_task")
 
 
 def config_directory() -> Path:
