@@ -41,6 +41,16 @@ def test_the_batch_changes_nothing(
     assert one == many
 
 
+def test_bfloat16_products_are_an_option(finished: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its scores are near those of float32, and not the same: the default has all digits."""
+    default, wide, narrow = (
+        [float(line.rpartition(" ||| ")[2]) for line in translated(capsys, finished, source, "scores=true", *precision)]
+        for precision in ([], ["precision=32-true"], ["precision=bf16-mixed"])
+    )
+    assert default == wide != narrow
+    assert narrow == pytest.approx(wide, abs=0.02)
+
+
 def test_two_devices_write_the_lines_of_one(
     finished: Path, source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from lookback.common.suggestions import listed
 from lookback.data.corpora.lines import check_file, read_lines
 from lookback.search import Search
 from lookback.translation.devices import check_devices, in_order
-from lookback.translation.translator import Translator
+from lookback.translation.translator import SearchPrecision, Translator
 
 SEPARATOR = " ||| "
 _BATCHES = 16
@@ -37,6 +37,7 @@ class TranslateSettings(TypedDict):
     alignments: bool
     unknown_words: FilePath | None
     batch_size: Size
+    precision: SearchPrecision
     devices: Size
     warnings: bool
 
@@ -60,7 +61,9 @@ def translate(config: DictConfig) -> None:
     if config.devices > 1 and not config.input:
         raise InputError(f"devices={config.devices}: expected input=FILE, because standard input is translated at once")
     check_open("stdout", "a file or a pipe for the translations")
-    load = partial(Translator.load, config.run, unknown_words=config.unknown_words, trust=config.trust)
+    load = partial(
+        Translator.load, config.run, unknown_words=config.unknown_words, trust=config.trust, precision=config.precision
+    )
     translator = load(device=None if config.devices == 1 else "cpu")
     if config.alignments and not translator.looks_back:
         raise InputError(f"alignments=true: {config.run} {translator.why_no_alignment}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,9 @@ from lookback.translation.writing import Writer, read_dictionary
 
 if TYPE_CHECKING:
     import altair
+
+SearchPrecision = Literal["32-true", "bf16-mixed"]
+"""Of the products of a search. The names are Lightning's."""
 
 _NETWORK = "model."
 """The prefix of the network's weights in a checkpoint, which also has other values of the Lightning module."""
@@ -90,6 +93,8 @@ class Translator:
         target_tokenizer: of the target language.
         model: in evaluation mode.
         unknown_words: what is written for unknown words, see ``read_dictionary``.
+        precision: of the search. With ``bf16-mixed`` some translations differ: two words that are about as likely may
+            change places. Alignments of given pairs and their scores are float32 always.
     """
 
     def __init__(
@@ -100,13 +105,16 @@ class Translator:
         target_tokenizer: Tokenizer,
         model: Seq2Seq,
         unknown_words: str,
+        precision: SearchPrecision = "32-true",
     ) -> None:
         self.run = run
         self.config = config
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.model = model
-        self._laid_out = model.laid_out()
+        self._narrow = precision == "bf16-mixed"
+        with self._products():
+            self._laid_out = model.laid_out()
         entries = read_dictionary(unknown_words)
         self.writer = Writer(source_tokenizer, target_tokenizer, entries if self.looks_back else None)
         self.word_weights = WordWeights(model, source_tokenizer, target_tokenizer)
@@ -118,6 +126,7 @@ class Translator:
         device: torch.device | str | None = None,
         unknown_words: str | None = None,
         trust: str | Sequence[str] = (),
+        precision: SearchPrecision = "32-true",
     ) -> Translator:
         """Loads the best checkpoint of a run directory.
 
@@ -128,6 +137,7 @@ class Translator:
                 is no file, because a run of somebody else's may name any.
             trust: ``MODULE.NAME`` of each class and function that the run's config may name beside lookback's own,
                 because they run; ``oc.env`` lets it read environment variables.
+            precision: of the search, see ``Translator``.
 
         Raises:
             InputError: if there is no trained run, if its config names anything else, or if it writes words of a file.
@@ -178,7 +188,7 @@ class Translator:
         if unusable := [name for name, value in weights.items() if not value.isfinite().all()]:
             raise InputError(f"{run.path}: {unusable[0]} holds values that are not finite: this training diverged")
         model.eval().to(_device(device))
-        return cls(run, config, source, target, model, words)
+        return cls(run, config, source, target, model, words, precision)
 
     @property
     def looks_back(self) -> bool:
@@ -218,7 +228,8 @@ class Translator:
         for start in range(0, len(with_words), batch_size):
             chosen = with_words[start : start + batch_size]
             batch = encode_sources([lines[i] for i in chosen], self.source_tokenizer).to(self.device)
-            hypotheses = search(self._laid_out, batch.source, batch.source_length)
+            with self._products():
+                hypotheses = search(self._laid_out, batch.source, batch.source_length)
             for i, several in zip(chosen, hypotheses, strict=True):
                 found[i] = several
         return found
@@ -282,6 +293,9 @@ class Translator:
             f"was trained with attention={self.config.names.attention}, which looks at the source as a whole "
             "and has no alignment"
         )
+
+    def _products(self) -> torch.autocast:
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self._narrow)
 
     def _batches(self, rows: Sequence[dict[str, str]], batch_size: int) -> Iterator[Batch]:
         """Batches of the pairs that have words on both sides, sorted by length, on the model's device."""
