@@ -21,6 +21,7 @@ from lookback.common.signals import Interrupted
 from lookback.training.build import build_module
 from lookback.training.module import TranslationModule
 from lookback.translation.translator import Translator
+from support.composing import remember
 from support.paths import PROJECT
 
 # what is prepared is kept away from the user's own cache, and `datasets` looks once, when it is imported
@@ -28,6 +29,8 @@ _PREPARED = tempfile.TemporaryDirectory(prefix="lookback-tests-", ignore_cleanup
 os.environ["HF_DATASETS_CACHE"] = _PREPARED.name
 
 torch.set_num_threads(1)  # for tensors this small a second thread only waits, and it waits by spinning
+
+remember()
 
 CONF = PROJECT / "conf"
 
