@@ -68,7 +68,7 @@ def _lookback(folder: Path, updates: int) -> None:
     length = [f"trainer.max_steps={updates}", f"trainer.val_check_interval={updates}", "trainer.max_epochs=1"]
     rest = ["data=text", "data.bleu_tokenize=none", f"data.train_max_length={LONGEST}", "attention=bahdanau"]
     rest += ["decoder.readout=attentional", f"tokenizer.vocabulary_size={WORDS}", f"batch.size={BATCH}", "logger=csv"]
-    rest += [f"learning_rate={RATE}"]
+    rest += [f"learning_rate={RATE}", "scheduler=constant"]  # as the peers do
     run = f"hydra.run.dir={folder / 'lookback'}"
     _run([sys.executable, str(ROOT / "train.py"), *data, *sizes, *length, *rest, run])
 
@@ -118,7 +118,7 @@ def _joeynmt(folder: Path, python: str, updates: int) -> None:
             "updates": updates,
             "epochs": 1,
             "validation_freq": updates,
-            "logging_freq": min(50, updates),
+            "logging_freq": updates,
         },
         "testing": {"batch_size": 64, "batch_type": "sentence", "beam_size": 1},
     }

@@ -1,5 +1,6 @@
 """The speed benchmarks run as one command, on models of a few units and without peers."""
 
+import argparse
 import csv
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 import start
 import torch
+import translate_file
 from cases import ATTENTIONS, Options
 from lookback_model import Lookback
 from products import Limit
@@ -127,3 +129,61 @@ def test_memory(tmp_path):
     assert [int(row["updates"]) for row in rows] == list(range(6, 61, 6))
     assert int(rows[-1]["shapes"]) > 50
     assert float(rows[-1]["peak_mb"]) < 1.1 * float(rows[1]["peak_mb"])
+
+
+def written(cpu, line):
+    return translate_file.Taken(cpu, 2 * cpu, [line] * 100)
+
+
+def test_a_file_is_translated_in_turn(tmp_path, monkeypatch):
+    """The whole file and its first line, of each system and each search, in every round."""
+    source, calls = tmp_path / "source", []
+    source.write_text("a b\nc\n")
+
+    def taken(arguments, system, search, file, folder):
+        calls.append((system, search, file.read_text()))
+        return written(4.0 if file == source else 1.0, "x y")
+
+    monkeypatch.setattr(translate_file, "_taken", taken)
+    peers = ["--joeynmt", "python", "models", "--opennmt", "python", "model"]
+    options = ["--run", "run", *peers, "--rounds", "2", "--results", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["translate_file.py", str(source), *options])
+    translate_file.main()
+    systems = ("lookback", "joeynmt", "opennmt")
+    warm = [(system, search, "a b\n") for system in systems for search in ("greedy", "beam")]
+    text = ("a b\nc\n", "a b\n")
+    turn = [(system, search, of) for search in ("greedy", "beam") for system in systems for of in text]
+    assert calls == warm + 2 * turn
+
+
+def test_rates_with_and_without_the_start():
+    """A ratio is to the peer that is faster there: with the start it may be another."""
+    found = {
+        "lookback": [(written(4.0, "a b c"), written(2.0, "a"))],
+        "joeynmt": [(written(8.0, "a b"), written(1.0, "a"))],
+        "opennmt": [(written(10.0, "a"), written(6.0, "a"))],
+    }
+    ours, joeynmt, opennmt = translate_file._rows("greedy", found)
+    assert (ours["sentences_per_second"], ours["sentences_per_second_without_start"]) == (25.0, 50.0)
+    assert (ours["words_per_second"], ours["words_per_second_without_start"]) == (75, 150)
+    assert (ours["sentences_against_peers"], ours["sentences_against_peers_without_start"]) == (2.0, 2.0)
+    assert (joeynmt["sentences_against_peers"], opennmt["sentences_against_peers_without_start"]) == (1.0, 1.0)
+    assert ours["words_against_peers_without_start"] == pytest.approx(150 / 29, abs=0.01)
+
+
+@pytest.mark.parametrize(("search", "beam"), [("greedy", "1"), ("beam", "5")])
+def test_commands_are_those_that_a_user_types(tmp_path, search, beam):
+    arguments = argparse.Namespace(
+        run=tmp_path / "run", joeynmt=["/j/bin/python", "/m"], opennmt=["/o/bin/python", "/m/model.pt"], before=None
+    )
+    source, file = tmp_path / "source", tmp_path / "written"
+    ours, root, _ = translate_file._command(arguments, "lookback", search, source, file)
+    assert ours[1:] == ["translate.py", f"run={tmp_path}/run", f"input={source}", f"search={search}"]
+    assert root == BENCHMARKS.parent
+    joeynmt, _, _ = translate_file._command(arguments, "joeynmt", search, source, file)
+    config = {"greedy": "/m/greedy.yaml", "beam": "/m/beam5.yaml"}[search]
+    assert joeynmt == ["/j/bin/python", "-m", "joeynmt", "translate", config]
+    opennmt, _, output = translate_file._command(arguments, "opennmt", search, source, file)
+    assert opennmt[0] == "/o/bin/onmt_translate"
+    assert opennmt[opennmt.index("-beam_size") + 1] == beam
+    assert output == file
