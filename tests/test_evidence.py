@@ -306,3 +306,24 @@ def test_how_soon_commands_start() -> None:
     assert f"a line is translated after {seconds['one line translated']} s" in said
     assert f"`--help` answers after {seconds['train.py --help']} s" in said
     assert f"To import torch alone takes {seconds['import torch']} s" in said
+
+
+def test_how_fast_a_file_is_translated() -> None:
+    with (PROJECT / "benchmarks" / "results" / "translate_file.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    (block,) = [block for block in BLOCK.findall(README) if "benchmarks/translate_file.py" in block]
+    table = [line.split() for line in block.splitlines() if line.startswith(("greedy ", "beam 5 "))]
+    names = {"lookback": "lookback", "joeynmt": "JoeyNMT", "opennmt": "OpenNMT-py"}
+    columns = ("words", "cpu_seconds", "start_cpu_seconds")
+    for rate in ("sentences", "words"):
+        for part in ("", "_without_start"):
+            columns += (f"{rate}_per_second{part}", f"{rate}_against_peers{part}")
+    expected = []
+    for row in found:
+        cells = [f"{float(row[column]):.2f}" if "against" in column else row[column] for column in columns]
+        if row["system"] != "lookback":  # a ratio to a peer is ours
+            cells = [cell for column, cell in zip(columns, cells, strict=True) if "against" not in column]
+        search = {"greedy": ["greedy"], "beam": ["beam", "5"]}[row["search"]]
+        expected.append([*search, names[row["system"]], *cells])
+    assert table == expected
+    assert {row["sentences"] for row in found} == {"3000"}
