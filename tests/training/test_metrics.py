@@ -1,9 +1,11 @@
-"""BLEU as a torchmetrics metric."""
+"""BLEU and the mean loss as torchmetrics metrics."""
+
+import math
 
 import pytest
 import sacrebleu
 
-from lookback.training.metrics import CorpusBleu
+from lookback.training.metrics import CorpusBleu, TokenMean
 
 HYPOTHESES = ["the cat sat on the mat", "a dog", "he sees the big red house now", ""]
 REFERENCES = ["the cat sat on a mat", "the dog barks", "he sees the big red house", "nothing"]
@@ -24,3 +26,18 @@ def test_sums_over_batches_are_sacrebleus_corpus_score() -> None:
 @pytest.mark.filterwarnings("ignore:The ``compute`` method:UserWarning")
 def test_nothing_counted_is_zero() -> None:
     assert float(CorpusBleu("13a").compute()) == 0.0
+
+
+def test_a_mean_loss_is_of_tokens_not_of_batches() -> None:
+    mean = TokenMean()
+    mean.update(6.0, 3)
+    mean.update(1.0, 1)
+    assert float(mean.compute()) == 1.75
+    mean.reset()
+    mean.update(3.0, 1)
+    assert float(mean.compute()) == 3.0
+
+
+@pytest.mark.filterwarnings("ignore:The ``compute`` method:UserWarning")
+def test_the_mean_of_no_token_is_no_number() -> None:
+    assert math.isnan(float(TokenMean().compute()))
