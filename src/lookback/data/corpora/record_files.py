@@ -7,7 +7,8 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -96,13 +97,13 @@ def refuse_records(file: Path, format: str | None, fields: tuple[str, ...]) -> N
         for number, line in enumerate(read_lines(file), start=1):
             _refuse_object(line, fields, f"{file}:{number}")
     elif format == "csv":
-        cells = _csv_rows(file)
-        _, header = next(cells)
-        for ended_at, row in cells:
-            if len(row) > len(header):
-                raise InputError(
-                    f"{file}:{ended_at}: has {len(row)} cells, expected {len(header)}, as the first line has"
-                )
+        with closing(_csv_rows(file)) as cells:  # or the error would keep the file open
+            _, header = next(cells)
+            for ended_at, row in cells:
+                if len(row) > len(header):
+                    raise InputError(
+                        f"{file}:{ended_at}: has {len(row)} cells, expected {len(header)}, as the first line has"
+                    )
     elif format == "parquet":
         _refuse_parquet(file)
 
@@ -149,7 +150,7 @@ def _refuse_parquet(file: Path) -> None:
         raise InputError(f"{file}: is empty, expected one pair or more")
 
 
-def _csv_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(file: Path) -> Generator[tuple[int, list[str]], None, None]:
     """The rows of a CSV file, each with the line that it ends in. The first row names the fields."""
     rows = csv.reader((f"{line}\n" for line in read_lines(file)), delimiter=_separator(file))
     try:
