@@ -33,7 +33,7 @@ WAYS = {
     "ray": ["hydra/launcher=ray", "+hydra.launcher.ray.init.num_cpus=2"],
     "optuna": ["hparams_search=optuna"],
 }
-SMALL = ["experiment=smoke", "data.train_pairs=600", "data.test_pairs=40", "logger=csv", "trainer.precision=32-true"]
+SMALL = ["experiment=smoke", "data.train_pairs=600", "data.test_pairs=40", "logger=csv"]
 LONGEST = 900
 """Seconds that a part of a sweep may take."""
 

@@ -29,7 +29,6 @@ SMALL = [
     "data.validation_pairs=20",
     "data.test_pairs=60",
     "validation_sentences=10",
-    "trainer.precision=32-true",  # the numbers of two sweeps are compared
 ]
 
 

@@ -72,7 +72,6 @@ def _train(directory: Path, devices: int, threads: int, updates: int, overrides:
         "trainer=ddp",
         f"trainer.devices={devices}",
         "trainer.accelerator=cpu",
-        "trainer.precision=32-true",
         "trainer.max_epochs=-1",
         f"trainer.max_steps={updates}",
         "~callbacks.budgets",

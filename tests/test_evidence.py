@@ -244,6 +244,26 @@ def test_what_bfloat16_costs_is_in_its_files(attention: str) -> None:
     assert f"| `{attention}` | {' | '.join(cells)} |" in SECTION
 
 
+def test_what_bfloat16_costs_on_multi30k_is_in_its_files() -> None:
+    runs = rows("precision_multi30k.csv")
+    assert sorted((row["trainer.precision"], row["seed"]) for row in runs) == [  # type: ignore[type-var]
+        (precision, seed) for precision in ("32-true", "bf16-mixed") for seed in (1, 2, 3)
+    ]
+    assert len({(row["updates"], row["target_tokens"], row["signature"]) for row in runs}) == 1
+    (whole,) = rows("precision_multi30k_differences.csv", words="all")
+    assert whole["significant"] == "True"
+    said = words(SECTION)
+    assert (
+        f"{whole['baseline bleu']:.1f} · {whole['bleu']:.1f} · {whole['difference']:+.1f} "
+        f"({whole['low']:+.1f} to {whole['high']:+.1f}), p = {whole['p']:.3f}"
+    ) in said
+    wide, narrow = (
+        fmean(row["perplexity"] for row in runs if row["trainer.precision"] == precision)  # type: ignore[misc]
+        for precision in ("32-true", "bf16-mixed")
+    )
+    assert f"perplexity of {wide:.2f} · {narrow:.2f}" in said
+
+
 def test_no_bucket_tells_the_precisions_apart() -> None:
     differences = rows("precision_differences.csv")
     buckets = [row for row in differences if row["words"] != "all" and row["n"]]

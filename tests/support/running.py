@@ -53,7 +53,6 @@ TINY_TRAINING = [
     "logger=csv",
     "batch.size=16",
     "trainer.accelerator=cpu",
-    "trainer.precision=32-true",  # auto measures, and two processes whose numbers are compared may find different ones
     "trainer.max_epochs=1",
     "trainer.log_every_n_steps=1",
     "trainer.check_val_every_n_epoch=1",

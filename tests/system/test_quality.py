@@ -24,7 +24,6 @@ def learn(directory: Path, digits: list[str], attention: str) -> dict[str, Any]:
         *("encoder.embedding_size=32", "encoder.hidden_size=32"),
         *("decoder.embedding_size=32", "decoder.hidden_size=64", "decoder.readout_size=32"),
         *("batch.size=32", "trainer.max_epochs=5", "trainer.accelerator=cpu", "optimizer.lr=0.005"),
-        "trainer.precision=32-true",
         *("logger=csv", "search=greedy", "validation_sentences=20", "initialization.deviation=0.1"),
     ]
     return train(compose(directory, *digits, *options, f"attention={attention}", tiny=False), directory)
