@@ -328,6 +328,45 @@ def test_how_soon_commands_start() -> None:
     assert f"To import torch alone takes {seconds['import torch']} s" in said
 
 
+def test_how_fast_a_step_is_where_products_are_in_bfloat16() -> None:
+    results = PROJECT / "benchmarks" / "results"
+    with (results / "amd_epyc" / "train.csv").open(encoding="utf-8", newline="") as file:
+        steps = {(row["precision"], row["length"], row["threads"], row["system"]): row for row in csv.DictReader(file)}
+    (block,) = [block for block in BLOCK.findall(README) if "--precision bfloat16" in block]
+    found = [line.split() for line in block.splitlines() if line.startswith("bahdanau ")]
+    cases = sorted({key[:3] for key in steps}, key=lambda case: (case[0] != "float32", *map(int, case[1:])))
+    expected = []
+    for case in cases:
+        ours = steps[*case, "lookback"]
+        systems = [f"{float(steps[*case, name]['ms']):,.0f}" for name in ("lookback", "joeynmt", "opennmt", "limit")]
+        expected.append(
+            ["bahdanau", *case, *systems, f"{float(ours['against_peers']):.2f}", f"{float(ours['of_limit']):.0%}"]
+        )
+    assert found == expected
+    for system, said in (("lookback", "1.52 times as fast"), ("limit", "1.67 times"), ("not fused", "it is 1.72")):
+        one, two = (float(steps["float32", "25", threads, system]["ms"]) for threads in ("1", "2"))
+        assert f"{one / two:.2f}" in said
+        assert said in words(README)
+
+    with (results / "parts.csv").open(encoding="utf-8", newline="") as file:
+        parts = {(row["precision"], row["length"], row["part"]): row for row in csv.DictReader(file)}
+    (block,) = [block for block in BLOCK.findall(README) if "benchmarks/parts.py" in block]
+    found = [line.split() for line in block.splitlines() if line.startswith(("float32 ", "bfloat16 "))]
+    expected = []
+    for case in dict.fromkeys(key[:2] for key in parts):
+        cells = [
+            part
+            for name in ("encoder", "decoder", "loss")
+            for part in (
+                f"{float(parts[*case, name]['ms']):,.0f}",
+                "/",
+                f"{float(parts[*case, name]['limit_ms']):,.0f}",
+            )
+        ]
+        expected.append([*case, *cells, f"{float(parts[*case, 'optimizer']['ms']):,.0f}"])
+    assert found == expected
+
+
 def test_how_fast_a_file_is_translated() -> None:
     with (PROJECT / "benchmarks" / "results" / "translate_file.csv").open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
