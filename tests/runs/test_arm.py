@@ -10,11 +10,17 @@ from lookback.common.errors import InputError
 from lookback.runs.arm import arm_name, chosen_attention, with_settings, with_short_numbers
 
 
-def leave(sweep: Path, typed: Sequence[str], chosen: Sequence[str], params: dict[str, str] | None = None) -> Path:
+def leave(
+    sweep: Path,
+    typed: Sequence[str],
+    chosen: Sequence[str],
+    params: dict[str, str] | None = None,
+    model: str | None = None,
+) -> Path:
     """The files of one job of a sweep, as Hydra writes them."""
     run = sweep / "0"
     (run / ".hydra").mkdir(parents=True)
-    choices = {"choices": {"attention": "none"}}
+    choices = {"choices": {"attention": "none", "model": model}}
     job = {"hydra": {"overrides": {"task": list(chosen)}, "runtime": choices, "sweeper": {"params": params}}}
     (run / ".hydra" / "hydra.yaml").write_text(yaml.safe_dump(job))
     whole = {"hydra": {"overrides": {"task": list(typed)}, "sweeper": {"params": params}}}
@@ -28,6 +34,14 @@ def test_what_was_varied_is_in_the_name_and_what_was_fixed_is_not(tmp_path: Path
     run = leave(tmp_path, typed, chosen)
     assert chosen_attention(run) == "none"
     assert arm_name(run, "none") == "none, hidden_size=4, x=1"
+
+
+def test_a_chosen_model_gives_the_name(tmp_path: Path) -> None:
+    """Its attention is part of it, and is not said again."""
+    typed = ["model=none,transformer", "encoder.layers=1,2", "seed=1,2"]
+    run = leave(tmp_path, typed, ["model=transformer", "encoder.layers=2", "seed=2"], model="transformer")
+    assert arm_name(run, "multihead") == "transformer, layers=2"
+    assert chosen_attention(run) == "none"
 
 
 def test_what_an_experiment_says_to_sweep_is_varied_too(tmp_path: Path) -> None:

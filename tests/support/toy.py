@@ -65,7 +65,7 @@ class Architecture:
         """
         encoder = RecurrentEncoder(vocabulary, 5, ENCODER_SIZE, self.cell, self.layers, self.direction, self.residual)
         # unequal sizes wherever they may be, so that no mistaken shape passes
-        hidden_size = encoder.memory_size if self.attention is lookback.nn.DotAttention else 7
+        hidden_size = encoder.memory_size if issubclass(self.attention, lookback.nn.DotAttention) else 7
         decoder = RecurrentDecoder(
             vocabulary,
             build_attention(self.attention, hidden_size, encoder.memory_size),
@@ -92,10 +92,13 @@ class Architecture:
         return model.to(dtype).eval()
 
 
+SMALL = {"attention_size": 6, "heads": 2, "half_width": 1, "positions": 9, "filters": 3, "width": 3}
+"""What attentions are built with, where they have it. A window is narrower than the longest source."""
+
+
 def build_attention(kind: type[Attention], query_size: int, memory_size: int) -> Attention:
-    if "attention_size" in inspect.signature(kind).parameters:
-        return kind(query_size, memory_size, attention_size=5)
-    return kind(query_size, memory_size)
+    known = inspect.signature(kind).parameters
+    return kind(query_size, memory_size, **{name: size for name, size in SMALL.items() if name in known})
 
 
 def decoders() -> Iterator[Architecture]:

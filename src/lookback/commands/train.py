@@ -8,6 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from traceback import format_exception
 
+from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
@@ -36,6 +37,7 @@ def run_job(config: DictConfig) -> float | None:
         the job failed.
     """
     hydra = HydraConfig.get()
+    _refuse_two_choices(hydra)
     lasting_streams()  # a launcher may have started this process
     if started_outside() and hydra.mode == RunMode.MULTIRUN:
         raise InputError("--multirun: expected one training where torchrun or srun starts the ranks")
@@ -58,6 +60,15 @@ def run_job(config: DictConfig) -> float | None:
         log.error(hide_environment(said, config))
         return math.nan
     return outcome(directory, config.optimized_metric)[0]
+
+
+def _refuse_two_choices(hydra: HydraConf) -> None:
+    """A model chooses encoder, decoder and attention: another choice of one of them would bear the model's name."""
+    model = hydra.runtime.choices.get("model")
+    keys = {override.partition("=")[0] for override in hydra.overrides.task}
+    typed = [group for group in ("attention", "encoder", "decoder") if group in keys]
+    if model is not None and typed:
+        raise InputError(f"{typed[0]}=…: model={model} chooses it; expected one of the two")
 
 
 @contextmanager

@@ -24,9 +24,17 @@ _TORCH_OPTIMIZERS = (
 _PRESENT = {
     "attention": (
         "lookback.nn.AdditiveAttention",
+        "lookback.nn.CoverageAttention",
         "lookback.nn.DotAttention",
         "lookback.nn.FixedContext",
         "lookback.nn.GeneralAttention",
+        "lookback.nn.LocalMonotonicAttention",
+        "lookback.nn.LocalPredictiveAttention",
+        "lookback.nn.LocationAttention",
+        "lookback.nn.LocationSensitiveAttention",
+        "lookback.nn.MultiHeadAttention",
+        "lookback.nn.NormedAdditiveAttention",
+        "lookback.nn.ScaledDotAttention",
     ),
     "callbacks": (
         "lightning.pytorch.callbacks.EarlyStopping",

@@ -4,20 +4,28 @@ from lookback.nn.attention import (
     AdditiveAttention,
     Attention,
     AttentionState,
+    CoverageAttention,
     DotAttention,
     FixedContext,
     GeneralAttention,
+    LocalMonotonicAttention,
+    LocalPredictiveAttention,
+    LocationAttention,
+    LocationSensitiveAttention,
     Look,
+    MultiHeadAttention,
+    NormedAdditiveAttention,
     Reader,
+    ScaledDotAttention,
     masked_softmax,
 )
 from lookback.nn.initialization import initialize
+from lookback.nn.laid_out import LaidOut
 from lookback.nn.loss import TokenLoss, projected_cross_entropy
 from lookback.nn.memory import Memory, length_mask
 from lookback.nn.network import Network, State
 from lookback.nn.recurrent.decoder import RecurrentDecoder
 from lookback.nn.recurrent.encoder import RecurrentEncoder
-from lookback.nn.recurrent.laid_out import LaidOut
 from lookback.nn.recurrent.readout import AttentionalReadout, LinearReadout, MaxoutReadout, Readout
 from lookback.nn.recurrent.recurrence import Recurrence
 from lookback.nn.recurrent.state import DecoderState
@@ -28,21 +36,29 @@ __all__ = [
     "Attention",
     "AttentionState",
     "AttentionalReadout",
+    "CoverageAttention",
     "DecoderState",
     "DotAttention",
     "FixedContext",
     "GeneralAttention",
     "LaidOut",
     "LinearReadout",
+    "LocalMonotonicAttention",
+    "LocalPredictiveAttention",
+    "LocationAttention",
+    "LocationSensitiveAttention",
     "Look",
     "MaxoutReadout",
     "Memory",
+    "MultiHeadAttention",
     "Network",
+    "NormedAdditiveAttention",
     "Reader",
     "Readout",
     "Recurrence",
     "RecurrentDecoder",
     "RecurrentEncoder",
+    "ScaledDotAttention",
     "Seq2Seq",
     "State",
     "TokenLoss",

@@ -14,10 +14,10 @@ def initialize(
 ) -> None:
     """Set every parameter of ``model`` from the torch seed.
 
-    Biases are 0, and recurrent matrices are orthogonal, one a gate. Every other matrix is normal. Its deviation is
-    1/√inputs (LeCun et al. 1998, "Efficient BackProp", § 4.6), so that a sum over a layer's inputs is as large as one
-    of them, whatever the width; an embedding's rows have length 1 on average. So every scorer tells source positions
-    apart from the first update on.
+    Biases are 0, gains are 1, and recurrent matrices are orthogonal, one a gate. Every other matrix is normal. Its
+    deviation is 1/√inputs (LeCun et al. 1998, "Efficient BackProp", § 4.6), so that a sum over a layer's inputs is as
+    large as one of them, whatever the width; an embedding's rows have length 1 on average. So every scorer tells source
+    positions apart from the first update on.
 
     deviation: in place of 1/√inputs. Bahdanau et al. take 0.01, for layers of 1000 units.
     attention_deviation: the same for the two matrices of the additive attention, whose v then is 0: attention starts
@@ -36,7 +36,11 @@ def initialize(
                 _, recurrent, _, _ = module.network.all_weights[0]
                 for gate in recurrent.split(module.hidden_size):
                     nn.init.orthogonal_(gate)
-            elif isinstance(module, Attention) and attention_deviation is not None:
-                module.draw(attention_deviation)
+            elif isinstance(module, Attention):
+                module.reset()
+                if attention_deviation is not None:
+                    module.draw(attention_deviation)
+            elif isinstance(module, nn.LayerNorm):
+                module.reset_parameters()
             elif isinstance(module, nn.Embedding) and module.padding_idx is not None:
                 module.weight[module.padding_idx] = 0

@@ -4,11 +4,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lookback.common.special_tokens import PAD
+from lookback.nn.laid_out import LaidOut
 from lookback.nn.loss import TokenLoss, projected_cross_entropy
 from lookback.nn.memory import Memory
 from lookback.nn.recurrent.decoder import RecurrentDecoder
 from lookback.nn.recurrent.encoder import RecurrentEncoder
-from lookback.nn.recurrent.laid_out import LaidOut
 from lookback.nn.recurrent.state import DecoderState
 
 

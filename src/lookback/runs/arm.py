@@ -9,17 +9,18 @@ from typing import Any
 from lookback.common.configs import changes_no_number
 from lookback.common.yaml_files import read_keys
 
-_BESIDE = ("attention", "seed", "names.arm")
-"""What a sweep may vary and no name repeats: the attention begins it, and the runs of an arm differ in their seeds"""
+_BESIDE = ("model", "attention", "seed", "names.arm")
+"""What a sweep may vary and no name repeats: model or attention begins it, and the runs of an arm differ in their
+seeds"""
 
 _FRACTION = re.compile(r"(?<==)-?\d+\.\d+(?:e-?\d+)?(?=,|$)")
 
 
 def arm_name(directory: Path, attention: str) -> str:
-    """The attention, and what the sweep that the run belongs to varied: `none, hidden_size=16`.
+    """The model or the attention, and what the sweep that the run belongs to varied: `none, hidden_size=16`.
 
     Hydra leaves beside a run's config what was chosen for it, and beside a sweep's runs what was typed. Alone, a run
-    has the name of its attention.
+    has the name of its model, where one was chosen (`model=…`), or of its attention.
     """
     chosen = _overrides(directory / ".hydra" / "hydra.yaml", "overrides", "task")
     sweep = directory.parent / "multirun.yaml"
@@ -27,7 +28,7 @@ def arm_name(directory: Path, attention: str) -> str:
     # Hydra writes a value with other spaces and quotes than it was typed with
     varied = {key: value for key, value in chosen.items() if key in typed and _bare(typed[key]) != _bare(value)}
     named = {key: value for key, value in varied.items() if key not in _BESIDE and not changes_no_number(key)}
-    return with_settings(attention, named)
+    return with_settings(_choice(directory, "model") or attention, named)
 
 
 def with_settings(name: str, settings: Mapping[str, Any]) -> str:
@@ -54,7 +55,11 @@ def _four_digits(number: re.Match[str]) -> str:
 
 def chosen_attention(directory: Path) -> str | None:
     """What was typed as attention=…; None where Hydra left nothing that says so."""
-    found = _inside(_read(directory / ".hydra" / "hydra.yaml"), "hydra", "runtime", "choices", "attention")
+    return _choice(directory, "attention")
+
+
+def _choice(directory: Path, group: str) -> str | None:
+    found = _inside(_read(directory / ".hydra" / "hydra.yaml"), "hydra", "runtime", "choices", group)
     return found if isinstance(found, str) else None
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from lookback.common.special_tokens import BOS
 from lookback.nn import Network
 from lookback.nn.kernels.columns import Columns
-from lookback.nn.recurrent.laid_out import LaidOut
+from lookback.nn.laid_out import LaidOut
 from lookback.search.next_words import NextWords
 
 DROP_AT = 0.75

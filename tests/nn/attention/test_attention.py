@@ -16,6 +16,7 @@ from lookback.nn import (
     DotAttention,
     FixedContext,
     GeneralAttention,
+    LocalPredictiveAttention,
     Memory,
     length_mask,
     masked_softmax,
@@ -46,9 +47,10 @@ def build(kind: type[Attention]) -> Attention:
 
 
 def looked(attention: Attention, memory: Memory, query: Tensor) -> tuple[Tensor, Tensor]:
-    """Context and weights of a first look."""
+    """Context and weights of a first look, of each query as a hypothesis."""
     reader = attention.over(memory)
-    look = reader.read(query, reader.start())
+    state = tuple(part.repeat_interleave(query.shape[1], dim=1) for part in reader.start())
+    look = reader.read(query, state)
     return look.context, look.weights
 
 
@@ -126,7 +128,7 @@ def test_no_attention_is_the_final_states_at_every_step_and_looks_evenly():
         torch.testing.assert_close(weights[b, n].tolist(), expected, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ATTENTIONS.values() if kind is not DotAttention])
+@pytest.mark.parametrize("kind", [kind for kind in ATTENTIONS.values() if not issubclass(kind, DotAttention)])
 def test_query_and_memory_may_differ_in_size(kind: type[Attention]):
     attention = build_attention(kind, 4, MEMORY).double()
     memory, _ = example([2, 3])
@@ -194,7 +196,10 @@ def test_weights_sum_to_one_and_are_exactly_zero_on_padding(kind: type[Attention
         padding = ~memory.mask.unsqueeze(1).expand_as(weights)
         assert (weights[padding] == 0).all()
         digits = {torch.float64: 1e-14, torch.float32: 1e-6, torch.bfloat16: 2e-2, torch.float16: 3e-3}[dtype]
-        assert (weights.double().sum(-1) - 1).abs().max() < digits
+        if kind is LocalPredictiveAttention:  # its window has a bell over it
+            assert (weights.double().sum(-1) < 1 + digits).all()
+        else:
+            assert (weights.double().sum(-1) - 1).abs().max() < digits
 
     check()
 
@@ -229,9 +234,10 @@ def test_a_reader_leaves_nothing_on_the_module(kind: type[Attention]):
     memory, query = example([3, 2])
     other, _ = example([1, 1])
     reader = attention.over(memory)
-    expected = reader.read(query, reader.start())
+    state = tuple(part.repeat_interleave(query.shape[1], dim=1) for part in reader.start())
+    expected = reader.read(query, state)
     looked(attention, other, query)
-    found = reader.read(query, reader.start())
+    found = reader.read(query, state)
     assert torch.equal(found.context, expected.context)
     assert torch.equal(found.weights, expected.weights)
     assert set(vars(attention)) == before
@@ -299,7 +305,7 @@ class OutOfContract(DotAttention):
         ("weights", r"weights of shape \(2, 3, 3\), expected \(2, 3, 4\)"),
         ("context", r"context of shape \(1, 3, 6\), expected \(2, 3, 6\)"),
         ("tuple", r"read gives tuple, expected a Look"),
-        ("start", r"start gives a state, expected remembers = True beside it"),
+        ("start", r"start gives a state, expected remembers = True or read_all beside it"),
     ],
 )
 def test_an_attention_that_breaks_the_contract_is_named_at_its_first_look(wrong: str, said: str):

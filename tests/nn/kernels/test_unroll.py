@@ -10,17 +10,26 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookback.nn import AdditiveAttention, DotAttention, GeneralAttention, Memory, RecurrentDecoder, initialize
+from lookback.nn import (
+    AdditiveAttention,
+    DotAttention,
+    GeneralAttention,
+    Memory,
+    NormedAdditiveAttention,
+    RecurrentDecoder,
+    ScaledDotAttention,
+    initialize,
+)
 from lookback.nn.recurrent.recurrence import Cell
 from support.toy import Architecture, build_attention, decoders
 
-SCORERS = (AdditiveAttention, GeneralAttention, DotAttention)
+SCORERS = (AdditiveAttention, GeneralAttention, DotAttention, NormedAdditiveAttention, ScaledDotAttention)
 MEMORY_SIZE, FINAL_SIZE = 6, 3
 
 
 def decoder(architecture: Architecture, dropout: float = 0.0) -> RecurrentDecoder:
     torch.manual_seed(1)
-    hidden_size = MEMORY_SIZE if architecture.attention is DotAttention else 7
+    hidden_size = MEMORY_SIZE if issubclass(architecture.attention, DotAttention) else 7
     attention = build_attention(architecture.attention, hidden_size, MEMORY_SIZE)
     built = RecurrentDecoder(
         *(11, attention, FINAL_SIZE, 4, hidden_size, 6, architecture.cell),

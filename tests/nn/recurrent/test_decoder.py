@@ -295,7 +295,8 @@ def test_reorder_takes_hypotheses_of_their_own_sentence():
 
 @pytest.mark.parametrize("kind", ATTENTIONS.values())
 def test_an_attention_says_which_state_its_paper_looks_with(kind: type):
-    expected = "current" if kind in (DotAttention, GeneralAttention) else "previous"
+    # energies by a network, and no look at all, are Bahdanau et al.'s; all others came with or after Luong et al.
+    expected = "previous" if issubclass(kind, (AdditiveAttention, FixedContext)) else "current"
     attention = build_attention(kind, 6, 6)
     decoder = RecurrentDecoder(11, attention, 3, embedding_size=4, hidden_size=6, readout_size=4)
     assert decoder.query == expected

@@ -9,7 +9,7 @@ module.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -25,11 +25,15 @@ reorders with its hypotheses. Empty for an attention that remembers nothing."""
 
 @dataclass(frozen=True)
 class Look:
-    """What an attention found: context (batch, n, memory), weights (batch, n, source), and the state after it."""
+    """What an attention found: context (batch, n, memory), weights (batch, n, source), and the state after it.
+
+    heads: (batch, n, heads, source), the weights of each head, where there are several; ``weights`` are their mean.
+    """
 
     context: Tensor
     weights: Tensor
     state: AttentionState
+    heads: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class Attention(nn.Module):
     looks_back: ClassVar[bool] = True
     """False where the context is the same whatever the query: then nothing needs to wait for the query."""
     remembers: ClassVar[bool] = False
-    """True where a look depends on the looks before it: then steps are taken one after the other."""
+    """True where a look depends on what the looks before it found: then steps are taken one after the other. One that
+    only counts its steps has a state, but does not remember: it gives ``read_all`` too."""
 
     def __init__(self, query_size: Size, memory_size: Size) -> None:
         super().__init__()
@@ -82,6 +87,18 @@ class Attention(nn.Module):
         weights = masked_softmax(energies, memory.mask.unsqueeze(1))
         return Look(torch.bmm(weights, memory.states), weights, state)
 
+    def read_all(self, query: Float[Tensor, "batch time query"], keys: Tensor, memory: Memory) -> Look:
+        """Look with the queries of all steps, the first step first."""
+        if self.remembers:
+            raise ValueError(f"{type(self).__name__} remembers its looks: its steps cannot be taken at once")
+        return self.read(query, keys, memory, ())
+
+    def context(
+        self, query: Float[Tensor, "batch time query"], keys: Tensor, memory: Memory
+    ) -> Float[Tensor, "batch time memory"]:
+        """The contexts of all steps, where nobody asks for the weights."""
+        return self.read_all(query, keys, memory).context
+
     def over(self, memory: Memory) -> "Reader":
         """A reader of this memory."""
         return Reader(self, memory, self.keys(memory.states))
@@ -89,6 +106,9 @@ class Attention(nn.Module):
     def scorer(self) -> Scorer | None:
         """What a backward pass that is written out needs of the energies; None where there is none for them."""
         return None
+
+    def reset(self) -> None:
+        """First values of what is neither a matrix, drawn by its width, nor a bias, 0 at first."""
 
     def draw(self, deviation: float) -> None:
         """First values as its paper draws them, with this deviation; nothing where it says none."""
@@ -105,15 +125,16 @@ class Reader:
     def start(self) -> AttentionState:
         """The state before the first look, n = 1."""
         state = self.attention.start(self.memory)
-        if state and not self.attention.remembers:
-            raise ValueError(
-                f"{type(self.attention).__name__}: start gives a state, expected remembers = True beside it"
-            )
+        kind = type(self.attention)
+        if state and not kind.remembers and kind.read_all is Attention.read_all:
+            raise ValueError(f"{kind.__name__}: start gives a state, expected remembers = True or read_all beside it")
         return state
 
     def read(self, query: Float[Tensor, "batch n query"], state: AttentionState) -> Look:
         """See ``Attention.read``. Raises ValueError for a look of another shape, which would broadcast in silence."""
-        look = self.attention.read(query, self.keys, self.memory, state)
+        return self._checked(self.attention.read(query, self.keys, self.memory, state), query)
+
+    def _checked(self, look: Any, query: Tensor) -> Look:
         found = type(self.attention).__name__
         if not isinstance(look, Look):
             raise ValueError(f"{found}: read gives {type(look).__name__}, expected a Look")
@@ -122,6 +143,10 @@ class Reader:
         if not isinstance(look.state, tuple) or not all(isinstance(part, Tensor) for part in look.state):
             raise ValueError(f"{found}: read gives a state {look.state!r}, expected a tuple of tensors")
         return look
+
+    def read_all(self, query: Float[Tensor, "batch time query"]) -> Look:
+        """See ``Attention.read_all``."""
+        return self._checked(self.attention.read_all(query, self.keys, self.memory), query)
 
     def of_sentences(self, rows: Tensor) -> "Reader":
         """A reader of some of the sentences."""
@@ -135,7 +160,7 @@ def _expect(attention: Attention, name: str, found: Tensor, shape: tuple[int, ..
 
 
 def masked_softmax(
-    energies: Float[Tensor, "batch n source"], mask: Bool[Tensor, "batch 1 source"]
+    energies: Float[Tensor, "batch n source"], mask: Bool[Tensor, "batch #n source"]
 ) -> Float[Tensor, "batch n source"]:
     """Softmax over the last axis where ``mask`` is True; exactly 0 elsewhere, so all 0 in a row with nothing to see.
 

@@ -1,5 +1,7 @@
 """Multiplicative energies: a product of query and key."""
 
+import math
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -23,7 +25,7 @@ class GeneralAttention(Attention):
         return query @ keys.transpose(1, 2)
 
     def scorer(self) -> Scorer | None:
-        return Scorer(None, None) if type(self) is GeneralAttention else None
+        return Scorer(None, None) if _is_product(self, GeneralAttention) else None
 
 
 class DotAttention(Attention):
@@ -47,4 +49,16 @@ class DotAttention(Attention):
         return query @ keys.transpose(1, 2)
 
     def scorer(self) -> Scorer | None:
-        return Scorer(None, None) if type(self) is DotAttention else None
+        return Scorer(None, None) if _is_product(self, DotAttention) else None
+
+
+class ScaledDotAttention(DotAttention):
+    """e_tj = h_tᵀ h_j / √H  (Vaswani et al. 2017, eq. 1): dot, whose energies do not grow with H, the size of both."""
+
+    def keys(self, states: Float[Tensor, "batch source memory"]) -> Float[Tensor, "batch source key"]:
+        return states / math.sqrt(self.memory_size)
+
+
+def _is_product(attention: Attention, kind: type[GeneralAttention] | type[DotAttention]) -> bool:
+    """Whether its energies are those of ``kind``: a subclass may look in another way."""
+    return type(attention).energies is kind.energies and type(attention).read is Attention.read

@@ -1,11 +1,11 @@
-"""How the logits of a vocabulary stand side by side, so that the best words are found in one pass."""
+"""How weights and logits lie in memory where few rows are multiplied at a time, as in a search."""
 
 import math
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from lookback.common.special_tokens import BOS, PAD
 
@@ -61,3 +61,9 @@ class Columns:
             result[..., groups + place] = logits[..., token]
             result[..., token] = self.nothing(logits.dtype)
         return result
+
+
+def by_columns(parameter: Tensor, dtype: torch.dtype) -> nn.Parameter:
+    """The same values; a matrix in memory as its transpose is by default."""
+    values = parameter.detach().to(dtype)
+    return nn.Parameter(values.t().contiguous().t() if values.dim() == 2 else values.clone(), requires_grad=False)

@@ -22,6 +22,7 @@ from lookback.nn.recurrent.orders import ORDERS, Order
 from lookback.nn.recurrent.readout import READOUTS, ReadoutName
 from lookback.nn.recurrent.recurrence import Cell, Recurrence
 from lookback.nn.recurrent.state import DecoderState
+from lookback.nn.recurrent.tabled import TabledDecoder
 
 Entry = Literal["init", "step", "readout"]
 Entries = Annotated[Sequence[Entry], MinLen(1), doc("a list of one or more of init, step, readout")]
@@ -173,8 +174,12 @@ class RecurrentDecoder(nn.Module):
         if self.needs_loop:
             return self._unroll_step_by_step(embedded, state)
         query = self._queries_at_once(embedded, state)
-        look = reader.read(query, state.attention)
+        look = reader.read_all(query)
         return self.dropout(self.readout(query, embedded, look.context)), look.weights
+
+    def laid_out(self, dtype: torch.dtype) -> TabledDecoder:
+        """The same decoder for searches, its weights as they are now."""
+        return TabledDecoder(self, dtype)
 
     def logits(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
         """Scores of the next word, before the softmax."""

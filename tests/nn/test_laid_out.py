@@ -32,9 +32,9 @@ def test_a_laid_out_step_is_the_networks_step(architecture, seed, is_tabled):
     state = other = model.start(memory).reorder(torch.zeros(3, 2, dtype=torch.long))
     with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
         if not is_tabled:
-            patch.setattr("lookback.nn.recurrent.laid_out.TABLE_BYTES", 0)
+            patch.setattr("lookback.nn.recurrent.tabled.TABLE_BYTES", 0)
         network = model.laid_out()
-        assert (network._table is not None) == is_tabled
+        assert (network._decoder._table is not None) == is_tabled
         for words in (torch.full((3, 2), 2), torch.tensor([[4, 5], [6, 7], [8, 9]])):
             state, vectors, weights = model.step(state, words)
             other, other_vectors, other_weights = network.step(other, words)
