@@ -12,11 +12,20 @@ from torch import Tensor
 
 import lookback.nn
 from lookback.common.special_tokens import BOS, EOS, PAD
-from lookback.nn import Attention, FixedContext, RecurrentDecoder, RecurrentEncoder, Seq2Seq
+from lookback.nn import (
+    Attention,
+    FixedContext,
+    RecurrentDecoder,
+    RecurrentEncoder,
+    Seq2Seq,
+    TransformerDecoder,
+    TransformerEncoder,
+)
 from lookback.nn.recurrent.decoder import Entry
 from lookback.nn.recurrent.encoder import Direction
 from lookback.nn.recurrent.readout import READOUTS
 from lookback.nn.recurrent.recurrence import Cell
+from lookback.nn.transformer.positions import PositionName
 
 ATTENTIONS = {
     name: value
@@ -26,6 +35,8 @@ ATTENTIONS = {
 QUERYING = (("previous", False), ("current", False), ("current", True))
 CONTEXTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(get_args(Entry), size))
 STACKS = ((1, False), (2, False), (3, True))
+SIDES: tuple[tuple[str, ...], ...] = ((), (), ("encoder", "decoder"), ("decoder",), ("encoder",))
+"""Which sides are a Transformer's; more often none"""
 FIRST_WORD = 4
 VOCABULARY = 11
 ENCODER_SIZE = 3
@@ -44,12 +55,16 @@ class Architecture:
     input_feeding: bool = False
     context_to: tuple[str, ...] = get_args(Entry)
     readout: str = "maxout"
+    transformer: tuple[str, ...] = ()
+    """Which sides are a Transformer's: encoder, decoder. Then what only a recurrent one has is not used"""
+    positions: str = "sinusoidal"
 
     @property
     def is_valid(self) -> bool:
         """Whether anything reads the attention's context (else the decoder refuses it)."""
         enters_step = self.query == "previous" and "step" in self.context_to
-        return self.attention is FixedContext or enters_step or "readout" in self.context_to
+        always = self.attention is FixedContext or "decoder" in self.transformer
+        return always or enters_step or "readout" in self.context_to
 
     def build(
         self,
@@ -63,13 +78,38 @@ class Architecture:
 
         ``sharpness`` multiplies the vocabulary projection: the larger, the surer each next word.
         """
-        encoder = RecurrentEncoder(vocabulary, 5, ENCODER_SIZE, self.cell, self.layers, self.direction, self.residual)
+        encoder: RecurrentEncoder | TransformerEncoder
+        if "encoder" in self.transformer:
+            encoder = TransformerEncoder(vocabulary, 8, 2, self.layers, 5, self.positions, 64)
+        else:
+            size = 4 if "decoder" in self.transformer else ENCODER_SIZE  # even: with dot it is the decoder's, too
+            encoder = RecurrentEncoder(vocabulary, 5, size, self.cell, self.layers, self.direction, self.residual)
+        model = Seq2Seq(encoder, self._decoder(vocabulary, encoder))
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * scale)
+            for embedding in (encoder.embedding, model.decoder.embedding):
+                embedding.weight[PAD] = 0
+            model.decoder.vocabulary.weight.mul_(sharpness)
+        return model.to(dtype).eval()
+
+    def _decoder(
+        self, vocabulary: int, encoder: RecurrentEncoder | TransformerEncoder
+    ) -> RecurrentDecoder | TransformerDecoder:
         # unequal sizes wherever they may be, so that no mistaken shape passes
+        if "decoder" in self.transformer:
+            hidden_size = encoder.memory_size if issubclass(self.attention, lookback.nn.DotAttention) else 12
+            attention = build_attention(self.attention, hidden_size, encoder.memory_size)
+            heads = 2 if hidden_size % 4 == 0 else 1
+            return TransformerDecoder(
+                vocabulary, attention, hidden_size, heads, self.layers, 5, self.positions, 64, tie_embeddings=False
+            )
         hidden_size = encoder.memory_size if issubclass(self.attention, lookback.nn.DotAttention) else 7
-        decoder = RecurrentDecoder(
+        return RecurrentDecoder(
             vocabulary,
             build_attention(self.attention, hidden_size, encoder.memory_size),
-            init_size=ENCODER_SIZE,
+            init_size=encoder.final_size,
             embedding_size=4,
             hidden_size=hidden_size,
             readout_size=6,
@@ -81,24 +121,16 @@ class Architecture:
             readout=self.readout,
             residual=self.residual,
         )
-        model = Seq2Seq(encoder, decoder)
-        generator = torch.Generator().manual_seed(seed)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.copy_(torch.randn(parameter.shape, generator=generator) * scale)
-            for embedding in (encoder.embedding, decoder.embedding):
-                embedding.weight[PAD] = 0
-            decoder.vocabulary.weight.mul_(sharpness)
-        return model.to(dtype).eval()
 
 
-SMALL = {"attention_size": 6, "heads": 2, "half_width": 1, "positions": 9, "filters": 3, "width": 3}
+SMALL = {"attention_size": 5, "heads": 2, "half_width": 1, "positions": 9, "filters": 3, "width": 3}
 """What attentions are built with, where they have it. A window is narrower than the longest source."""
 
 
 def build_attention(kind: type[Attention], query_size: int, memory_size: int) -> Attention:
     known = inspect.signature(kind).parameters
-    return kind(query_size, memory_size, **{name: size for name, size in SMALL.items() if name in known})
+    sizes = {**SMALL, **({"attention_size": 6} if "heads" in known else {})}
+    return kind(query_size, memory_size, **{name: size for name, size in sizes.items() if name in known})
 
 
 def decoders() -> Iterator[Architecture]:
@@ -113,7 +145,7 @@ def decoders() -> Iterator[Architecture]:
 
 @st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
-    """Any architecture of encoder and decoder."""
+    """Any architecture of encoder and decoder, recurrent, a Transformer's, or mixed."""
     query, feeding = draw(st.sampled_from(QUERYING))
     layers, residual = draw(st.sampled_from(STACKS))
     architecture = Architecture(
@@ -126,6 +158,8 @@ def architectures(draw: st.DrawFn) -> Architecture:
         input_feeding=feeding,
         context_to=draw(st.sampled_from(CONTEXTS)),
         readout=draw(st.sampled_from(list(READOUTS))),
+        transformer=draw(st.sampled_from(SIDES)),
+        positions=draw(st.sampled_from(get_args(PositionName))),
     )
     return (
         architecture if architecture.is_valid else Architecture(**{**vars(architecture), "context_to": get_args(Entry)})

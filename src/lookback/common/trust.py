@@ -48,8 +48,8 @@ _PRESENT = {
         "lookback.data.RecordsCorpus",
         "lookback.data.TextCorpus",
     ),
-    "decoder": ("lookback.nn.RecurrentDecoder",),
-    "encoder": ("lookback.nn.RecurrentEncoder",),
+    "decoder": ("lookback.nn.RecurrentDecoder", "lookback.nn.TransformerDecoder"),
+    "encoder": ("lookback.nn.RecurrentEncoder", "lookback.nn.TransformerEncoder"),
     "logger": ("lookback.tracking.tensorboard_logger", "lookback.tracking.wandb_logger"),
     "optimizer": tuple(f"torch.optim.{name}" for name in _TORCH_OPTIMIZERS),
     "scheduler": (

@@ -30,6 +30,9 @@ from lookback.nn.recurrent.readout import AttentionalReadout, LinearReadout, Max
 from lookback.nn.recurrent.recurrence import Recurrence
 from lookback.nn.recurrent.state import DecoderState
 from lookback.nn.seq2seq import Seq2Seq
+from lookback.nn.transformer.decoder import TransformerDecoder
+from lookback.nn.transformer.encoder import TransformerEncoder
+from lookback.nn.transformer.state import TransformerState
 
 __all__ = [
     "AdditiveAttention",
@@ -62,6 +65,9 @@ __all__ = [
     "Seq2Seq",
     "State",
     "TokenLoss",
+    "TransformerDecoder",
+    "TransformerEncoder",
+    "TransformerState",
     "initialize",
     "length_mask",
     "masked_softmax",

@@ -1,4 +1,6 @@
-"""The recurrent network: an encoder, and a decoder that looks back at what it left."""
+"""The network: an encoder, and a decoder that looks back at what it left; each recurrent or a Transformer's."""
+
+from typing import Any
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -9,7 +11,8 @@ from lookback.nn.loss import TokenLoss, projected_cross_entropy
 from lookback.nn.memory import Memory
 from lookback.nn.recurrent.decoder import RecurrentDecoder
 from lookback.nn.recurrent.encoder import RecurrentEncoder
-from lookback.nn.recurrent.state import DecoderState
+from lookback.nn.transformer.decoder import TransformerDecoder
+from lookback.nn.transformer.encoder import TransformerEncoder
 
 
 class Seq2Seq(nn.Module):
@@ -18,7 +21,12 @@ class Seq2Seq(nn.Module):
     share_embeddings: encoder and decoder read words of one vocabulary from one table, the decoder's.
     """
 
-    def __init__(self, encoder: RecurrentEncoder, decoder: RecurrentDecoder, share_embeddings: bool = False) -> None:
+    def __init__(
+        self,
+        encoder: RecurrentEncoder | TransformerEncoder,
+        decoder: RecurrentDecoder | TransformerDecoder,
+        share_embeddings: bool = False,
+    ) -> None:
         super().__init__()
         if decoder.attention.memory_size != encoder.memory_size:
             raise ValueError(
@@ -53,7 +61,7 @@ class Seq2Seq(nn.Module):
 
         tokens: how many those are. None: they are counted, and the host waits for a GPU to do it.
         """
-        vectors, _ = self.unroll(target[:, :-1], self.encode(source, lengths))
+        vectors = self.decoder.vectors(target[:, :-1], self.encode(source, lengths))
         outputs = target[:, 1:].flatten()
         real = outputs != PAD
         rows = (real.nonzero() if tokens is None else real.nonzero_static(size=tokens)).squeeze(1)
@@ -76,13 +84,13 @@ class Seq2Seq(nn.Module):
         """Read padded sentences of true ``lengths`` (≥ 1, end mark included)."""
         return self.encoder(source, lengths)
 
-    def start(self, memory: Memory) -> DecoderState:
+    def start(self, memory: Memory) -> Any:
         """The state before the first word, n = 1."""
         return self.decoder.start(memory)
 
     def step(
-        self, state: DecoderState, words: Int[Tensor, "batch n"]
-    ) -> tuple[DecoderState, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
+        self, state: Any, words: Int[Tensor, "batch n"]
+    ) -> tuple[Any, Float[Tensor, "batch n readout"], Float[Tensor, "batch n source"]]:
         """Read one word a hypothesis: the next state, the vector that predicts the next word, and the weights α."""
         return self.decoder.step(state, words)
 

@@ -15,6 +15,7 @@ from lookback.common.checks import Count, FilePath, NonNegative, PartialShare, S
 from lookback.common.errors import InputError
 from lookback.common.schema import Built, Node, Others, check_config
 from lookback.data.batches.batching import BatchUnit
+from lookback.nn.recurrent.orders import Order
 from lookback.training.callbacks.precision import MatmulPrecisionWord, TrainerPrecision
 from lookback.training.module import Normalization
 from lookback.training.schedules import BETTER, Mode, Monitored
@@ -64,6 +65,7 @@ class TrainSettings(TypedDict):
 
     seed: Seed
     learning_rate: LearningRate
+    query_state: Order
     batch: BatchSettings
     initialization: InitializationSettings
     label_smoothing: PartialShare

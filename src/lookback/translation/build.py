@@ -3,7 +3,7 @@
 from omegaconf import DictConfig
 from torch import nn
 
-from lookback.common.configs import build
+from lookback.common.configs import build, present_target
 from lookback.common.errors import config_errors
 from lookback.nn import Attention, Seq2Seq, initialize
 
@@ -26,9 +26,10 @@ def build_model(
     attention = build(
         config.attention, Attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size
     )
-    decoder = build(
-        config.decoder, nn.Module, vocabulary_size=target_vocabulary, attention=attention, init_size=encoder.final_size
-    )
+    supplied = {"vocabulary_size": target_vocabulary, "attention": attention, "init_size": encoder.final_size}
+    if present_target(config.decoder) == "lookback.nn.TransformerDecoder":
+        del supplied["init_size"]  # it starts from no state
+    decoder = build(config.decoder, nn.Module, **supplied)
     with config_errors():
         model = Seq2Seq(encoder, decoder, share_embeddings)
     with config_errors("initialization"):

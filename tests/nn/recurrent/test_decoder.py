@@ -181,7 +181,8 @@ def test_a_context_that_does_not_enter_the_readout_or_the_step_has_no_weights_th
     for context_to in [("step",), ("readout",), ("init", "step", "readout")]:
         decoder = Architecture(context_to=context_to).build().decoder
         assert (decoder.readout.from_context is not None) == ("readout" in context_to)
-        assert decoder.layers[0].network.input_size == 4 + (6 if "step" in context_to else 0)
+        context_size = decoder.attention.memory_size if "step" in context_to else 0
+        assert decoder.layers[0].network.input_size == 4 + context_size
         assert (decoder.initial is not None) == ("init" in context_to)
 
 

@@ -100,7 +100,7 @@ def test_dropout_is_at_the_input_of_each_layer_and_nowhere_else():
     encoder.dropout = _Halve()
     first, second, third = (layers[0] for layers in encoder.layers)
     source, lengths = source_batch([[4, 5, 6]])
-    zero = torch.zeros(1, 3).double()
+    zero = torch.zeros(1, encoder.final_size).double()
     one = first.unroll(encoder.embedding(source) / 2, zero)
     two = second.unroll(one / 2, zero) + one
     three = third.unroll(two / 2, zero) + two

@@ -8,6 +8,7 @@ steps, or for all beams at once: ``reader.read(query, state) → Look(context, w
 module.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -35,6 +36,17 @@ class Look:
     state: AttentionState
     heads: Tensor | None = None
 
+    @staticmethod
+    def of_steps(looks: Sequence["Look"]) -> "Look":
+        """One look of all steps, from a look a step; its state is the last one's."""
+        heads = [look.heads for look in looks if look.heads is not None]
+        return Look(
+            torch.cat([look.context for look in looks], dim=1),
+            torch.cat([look.weights for look in looks], dim=1),
+            looks[-1].state,
+            torch.cat(heads, dim=1) if heads else None,
+        )
+
 
 @dataclass(frozen=True)
 class Scorer:
@@ -60,6 +72,9 @@ class Attention(nn.Module):
     remembers: ClassVar[bool] = False
     """True where a look depends on what the looks before it found: then steps are taken one after the other. One that
     only counts its steps has a state, but does not remember: it gives ``read_all`` too."""
+
+    projects: ClassVar[bool] = False
+    """True where its context is a projection of its own, False where it is a sum of encoder states."""
 
     def __init__(self, query_size: Size, memory_size: Size) -> None:
         super().__init__()
@@ -147,6 +162,12 @@ class Reader:
     def read_all(self, query: Float[Tensor, "batch time query"]) -> Look:
         """See ``Attention.read_all``."""
         return self._checked(self.attention.read_all(query, self.keys, self.memory), query)
+
+    def context(self, query: Float[Tensor, "batch time query"]) -> Float[Tensor, "batch time memory"]:
+        """See ``Attention.context``."""
+        context = self.attention.context(query, self.keys, self.memory)
+        _expect(self.attention, "context", context, (*query.shape[:2], self.attention.memory_size))
+        return context
 
     def of_sentences(self, rows: Tensor) -> "Reader":
         """A reader of some of the sentences."""

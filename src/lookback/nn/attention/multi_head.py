@@ -18,6 +18,8 @@ class MultiHeadAttention(Attention):
     attention_size: of all heads' queries, keys and values together; d is ``attention_size / heads``.
     """
 
+    projects = True
+
     def __init__(self, query_size: Size, memory_size: Size, attention_size: Width, heads: Width = 4) -> None:
         super().__init__(query_size, memory_size)
         if attention_size % heads:

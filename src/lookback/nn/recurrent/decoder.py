@@ -177,6 +177,10 @@ class RecurrentDecoder(nn.Module):
         look = reader.read_all(query)
         return self.dropout(self.readout(query, embedded, look.context)), look.weights
 
+    def vectors(self, words: Int[Tensor, "batch time"], memory: Memory) -> Float[Tensor, "batch time readout"]:
+        """The vectors of ``unroll``, where nobody asks for the weights."""
+        return self.unroll(words, memory)[0]
+
     def laid_out(self, dtype: torch.dtype) -> TabledDecoder:
         """The same decoder for searches, its weights as they are now."""
         return TabledDecoder(self, dtype)
@@ -184,11 +188,6 @@ class RecurrentDecoder(nn.Module):
     def logits(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
         """Scores of the next word, before the softmax."""
         return self.vocabulary(vectors)
-
-    def log_probabilities(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
-        """log p of the next word, in float32 at least: a sum over a long sentence needs its digits."""
-        logits = self.logits(vectors)
-        return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
     def advance(
         self, recurrent: Float[Tensor, "batch n layers state"], gates: Float[Tensor, "batch n gates"]
