@@ -14,7 +14,12 @@ import pytest
 from support.running import CONF, PROJECT, TINY_DATA, TINY_MODEL, TINY_TRAINING, choices, compose, run
 
 GROUPS = sorted(path.name for path in CONF.iterdir() if path.is_dir() and path.name != "hydra")
-CHOICES = [(group, choice) for group in GROUPS for choice in choices(group)]
+CHOICES = [
+    (group, choice)
+    for group in GROUPS
+    for choice in choices(group)
+    if group != "model" or choice not in choices("attention")  # such a model is the attention, see below
+]
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +56,20 @@ def test_a_choice_trains(group: str, choice: str, tmp_path: Path, text_files: li
     assert read_results(tmp_path / "test" / "results.json") == record
     assert record["cost"]["updates"] == 3
     assert (tmp_path / "checkpoints" / "best.ckpt").is_file()
+
+
+@pytest.mark.parametrize("attention", choices("attention"))
+def test_every_attention_is_a_model_of_that_name(attention: str, tmp_path: Path) -> None:
+    """So that one sweep of `model` has them and whole other networks."""
+    alone = compose(tmp_path, f"attention={attention}", tiny=False)
+    assert compose(tmp_path, f"model={attention}", tiny=False) == alone
+
+
+def test_a_choice_beside_the_model_that_makes_it_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, str(PROJECT / "train.py"), "model=dot", "attention=none", f"hydra.run.dir={tmp_path}"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert "error: attention=…: model=dot chooses it; expected one of the two" in result.stderr
 
 
 def records(choice: str, folder: Path) -> list[str]:

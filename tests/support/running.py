@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -49,6 +50,10 @@ TINY_MODEL = [
     "decoder.hidden_size=12",
     "decoder.readout_size=8",
 ]
+TINY_TRANSFORMER = [
+    *(f"{side}.{size}" for side in ("encoder", "decoder") for size in ("hidden_size=12", "heads=2", "layers=1")),
+    *(f"{side}.feed_forward_size=8" for side in ("encoder", "decoder")),
+]
 TINY_TRAINING = [
     "logger=csv",
     "batch.size=16",
@@ -65,7 +70,7 @@ TINY_TRAINING = [
 
 def compose(directory: Path | str, *overrides: str, tiny_data: bool = True, tiny: bool = True) -> DictConfig:
     """What `python train.py hydra.run.dir=DIRECTORY OVERRIDES` trains: a tiny run, on the grammar unless overridden."""
-    sizes = [*(TINY_DATA if tiny_data else []), *TINY_MODEL, *TINY_TRAINING] if tiny else []
+    sizes = [*(TINY_DATA if tiny_data else []), *_tiny_model(overrides), *TINY_TRAINING] if tiny else []
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = hydra.compose(
             "train",
@@ -76,6 +81,15 @@ def compose(directory: Path | str, *overrides: str, tiny_data: bool = True, tiny
     with flag_override(config, ["struct", "readonly"], [False, False]):
         del config["hydra"]
     return config
+
+
+def _tiny_model(overrides: Sequence[str]) -> Iterator[str]:
+    """The sizes of both sides, each recurrent or a Transformer's."""
+    chosen = dict(override.split("=", 1) for override in overrides if "=" in override)
+    of_both = any("transformer" in chosen.get(group, "") for group in ("model", "experiment"))
+    for side in ("encoder", "decoder"):
+        is_transformer = of_both or chosen.get(side) == "transformer"
+        yield from (size for size in (TINY_TRANSFORMER if is_transformer else TINY_MODEL) if size.startswith(side))
 
 
 def run(directory: Path | str, *overrides: str, tiny_data: bool = True, drawn: bool = False) -> dict[str, Any]:
