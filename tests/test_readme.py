@@ -70,13 +70,13 @@ def test_the_readme_has_every_command() -> None:
 
 
 def test_its_attention_is_one_class_and_one_file(checkout: Path) -> None:
-    assert sorted(FILES) == ["conf/attention/scaled_dot.yaml", "scaled_dot.py"]
-    command = [sys.executable, "train.py", "attention=scaled_dot", "hydra.run.dir=run", f"data.cache={checkout}/cache"]
+    assert sorted(FILES) == ["conf/attention/projected_dot.yaml", "projected_dot.py"]
+    command = [sys.executable, "train.py", "attention=projected_dot", "hydra.run.dir=run", f"data.cache={checkout}/cache"]
     tiny = [*TINY_DATA, *TINY_MODEL, *TINY_TRAINING]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_HOME": str(checkout / "cache")}
     done = subprocess.run([*command, *tiny], cwd=checkout, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "attention=scaled_dot" in done.stdout
+    assert "attention=projected_dot" in done.stdout
     assert (checkout / "run" / "test" / "results.json").is_file()
 
 
@@ -87,7 +87,8 @@ def test_its_python_runs(text: str, finished: Path, tmp_path: Path, monkeypatch:
 
 
 def test_its_table_of_groups_is_complete() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| ([^;:\n]*)", README, re.MULTILINE))
+    table = README.partition("| group | choices |")[2].partition("\n\n")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^;:\n]*)", table, re.MULTILINE))
     named = {group: sorted(re.findall(r"`(\w+)`", text)) for group, text in rows.items()}
     assert named == {path.name: choices(path.name) for path in CONF.iterdir() if path.is_dir()}
 
