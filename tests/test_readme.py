@@ -71,7 +71,13 @@ def test_the_readme_has_every_command() -> None:
 
 def test_its_attention_is_one_class_and_one_file(checkout: Path) -> None:
     assert sorted(FILES) == ["conf/attention/projected_dot.yaml", "projected_dot.py"]
-    command = [sys.executable, "train.py", "attention=projected_dot", "hydra.run.dir=run", f"data.cache={checkout}/cache"]
+    command = [
+        sys.executable,
+        "train.py",
+        "attention=projected_dot",
+        "hydra.run.dir=run",
+        f"data.cache={checkout}/cache",
+    ]
     tiny = [*TINY_DATA, *TINY_MODEL, *TINY_TRAINING]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_HOME": str(checkout / "cache")}
     done = subprocess.run([*command, *tiny], cwd=checkout, env=environment, capture_output=True, text=True, check=False)

@@ -11,6 +11,7 @@ from torch import Tensor
 from lookback.common.special_tokens import BOS, EOS, PAD
 from lookback.nn import (
     AdditiveAttention,
+    CoverageAttention,
     DotAttention,
     FixedContext,
     GeneralAttention,
@@ -121,6 +122,55 @@ def test_the_gradient_of_the_loss_of_padded_pairs(architecture: Architecture):
 
     # along random directions: one number for all parameters, not one for each
     assert torch.autograd.gradcheck(loss, tuple(model.parameters()), fast_mode=True)
+
+
+@pytest.mark.parametrize("kind", [AdditiveAttention, FixedContext, CoverageAttention])
+def test_the_coverage_loss_is_added_where_the_words_are(kind: type):
+    """Σ_t Σ_j min(α_tj, Σ_{k<t} α_kj) over the words and end marks of each sentence, by plain loops."""
+    model = Architecture(kind).build()
+    source, lengths = source_batch(SOURCES, extra=1)
+    target = target_batch(TARGETS, extra=1)
+    _, weights = model.unroll(target[:, :-1], model.encode(source, lengths))
+    expected = 0.0
+    for b, words in enumerate(TARGETS):
+        seen = [0.0] * weights.shape[2]
+        for t in range(len(words) + 1):
+            row = weights[b, t].tolist()
+            expected += sum(map(min, row, seen))
+            seen = [a + c for a, c in zip(row, seen, strict=True)]
+    plain, result = model(source, lengths, target, 0.1), model(source, lengths, target, 0.1, coverage=0.5)
+    assert plain.coverage.item() == 0
+    assert result.coverage.item() == pytest.approx(expected, abs=1e-10)
+    assert result.loss.item() == pytest.approx(plain.loss.item() + 0.5 * expected, abs=1e-10)
+    assert result.nll.item() == plain.nll.item()
+    if kind is not FixedContext:
+        gradients = []
+        for each in (plain, result):
+            model.zero_grad()
+            each.loss.backward()
+            gradients.append(model.decoder.attention.from_query.weight.grad.clone())
+        assert not torch.allclose(*gradients)
+
+
+@pytest.mark.parametrize("transformer", [(), ("encoder", "decoder")])
+def test_scheduled_sampling_reads_own_words_in_place_of_known_ones(transformer: tuple[str, ...]):
+    model = Architecture(query="current", transformer=transformer).build(sharpness=1e4)  # draws are the likeliest word
+    source, lengths = source_batch(SOURCES)
+    words = target_batch(TARGETS)[:, :-1]
+    memory = model.encode(source, lengths)
+    torch.manual_seed(1)
+    vectors, weights = model.unroll_with_own_words(words, memory, 1.0)
+    own = torch.cat([words[:, :1], model.logits(vectors).argmax(-1)[:, :-1]], dim=1)
+    assert not torch.equal(own, words)
+    for found, expected in zip((vectors, weights), model.unroll(own, memory), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+    known, _ = model.unroll_with_own_words(words, memory, 0.0)
+    torch.testing.assert_close(known, model.unroll(words, memory)[0], rtol=0, atol=1e-10)
+    losses = set()
+    for seed in range(4):
+        torch.manual_seed(seed)
+        losses.add(model(source, lengths, target_batch(TARGETS), own_words=0.5).loss.item())
+    assert len(losses) > 1
 
 
 def test_padding_and_other_sentences_get_no_gradient():

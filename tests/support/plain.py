@@ -4,6 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lookback.nn import Recurrence
+
 Array = np.ndarray
 
 
@@ -20,8 +22,11 @@ def softmax(energies: list[float] | Array) -> Array:
     return exponentials / exponentials.sum()
 
 
-def cell_step(network: torch.nn.GRU | torch.nn.LSTM, x: Array, state: Array) -> Array:
+def cell_step(recurrence: Recurrence, x: Array, state: Array) -> Array:
     """The next state: h of a GRU, [h; c] of an LSTM."""
+    network = recurrence.network
+    if recurrence.cell == "gru_2014":
+        return gru_2014_step(network, x, state)
     if isinstance(network, torch.nn.GRU):
         return gru_step(network, x, state)
     return np.concatenate(lstm_step(network, x, *np.split(state, 2)))
@@ -36,6 +41,17 @@ def gru_step(network: torch.nn.GRU, x: Array, h: Array) -> Array:
     r = sigmoid(w_r @ x + a_r + u_r @ h + b_r)
     z = sigmoid(w_z @ x + a_z + u_z @ h + b_z)
     n = np.tanh(w_n @ x + a_n + r * (u_n @ h + b_n))
+    return (1 - z) * n + z * h
+
+
+def gru_2014_step(network: torch.nn.GRU, x: Array, h: Array) -> Array:
+    """The same but for n = tanh(W_n x + U_n (r ∘ h))."""
+    w_r, w_z, w_n = np.split(array(network.weight_ih_l0), 3)
+    u_r, u_z, u_n = np.split(array(network.weight_hh_l0), 3)
+    b_r, b_z, b_n = np.split(array(network.bias_ih_l0) + array(network.bias_hh_l0), 3)
+    r = sigmoid(w_r @ x + u_r @ h + b_r)
+    z = sigmoid(w_z @ x + u_z @ h + b_z)
+    n = np.tanh(w_n @ x + u_n @ (r * h) + b_n)
     return (1 - z) * n + z * h
 
 

@@ -32,9 +32,10 @@ ATTENTIONS = {
     for name, value in vars(lookback.nn).items()
     if inspect.isclass(value) and issubclass(value, Attention) and value is not Attention
 }
-QUERYING = (("previous", False), ("current", False), ("current", True))
+QUERYING = (("previous", False), ("current", False), ("current", True), ("between", False))
 CONTEXTS = tuple(chosen for size in (1, 2, 3) for chosen in combinations(get_args(Entry), size))
 STACKS = ((1, False), (2, False), (3, True))
+DECODER_STACKS = (*((*stack, "top") for stack in STACKS), (2, True, "bottom"))
 SIDES: tuple[tuple[str, ...], ...] = ((), (), ("encoder", "decoder"), ("decoder",), ("encoder",))
 """Which sides are a Transformer's; more often none"""
 FIRST_WORD = 4
@@ -52,6 +53,7 @@ class Architecture:
     layers: int = 1
     residual: bool = False
     query: str = "previous"
+    looks: str = "top"
     input_feeding: bool = False
     context_to: tuple[str, ...] = get_args(Entry)
     readout: str = "maxout"
@@ -62,8 +64,12 @@ class Architecture:
     @property
     def is_valid(self) -> bool:
         """Whether anything reads the attention's context (else the decoder refuses it)."""
+        if "decoder" in self.transformer:
+            return True
+        if self.query == "between":
+            return "step" in self.context_to
         enters_step = self.query == "previous" and "step" in self.context_to
-        always = self.attention is FixedContext or "decoder" in self.transformer
+        always = self.attention is FixedContext or self.looks == "bottom"
         return always or enters_step or "readout" in self.context_to
 
     def build(
@@ -116,6 +122,7 @@ class Architecture:
             cell=self.cell,
             layers=self.layers,
             query=self.query,
+            looks=self.looks,
             input_feeding=self.input_feeding,
             context_to=self.context_to,
             readout=self.readout,
@@ -127,6 +134,10 @@ SMALL = {"attention_size": 5, "heads": 2, "half_width": 1, "positions": 9, "filt
 """What attentions are built with, where they have it. A window is narrower than the longest source."""
 
 
+WHOLE = (FixedContext, lookback.nn.AdditiveAttention, lookback.nn.DotAttention, lookback.nn.CoverageAttention)
+"""One of each nature: what it finds never changes, is asked by a network, by a product, or is remembered"""
+
+
 def build_attention(kind: type[Attention], query_size: int, memory_size: int) -> Attention:
     known = inspect.signature(kind).parameters
     sizes = {**SMALL, **({"attention_size": 6} if "heads" in known else {})}
@@ -134,20 +145,28 @@ def build_attention(kind: type[Attention], query_size: int, memory_size: int) ->
 
 
 def decoders() -> Iterator[Architecture]:
-    """Every architecture of the decoder."""
-    for attention, cell, (query, feeding), context_to, readout, (layers, residual) in product(
-        ATTENTIONS.values(), get_args(Cell), QUERYING, CONTEXTS, READOUTS, STACKS
-    ):
-        architecture = Architecture(attention, cell, "both", layers, residual, query, feeding, context_to, readout)
-        if architecture.is_valid:
-            yield architecture
+    """Every architecture of the recurrent decoder, of four attentions; of the others, every way to look."""
+    for attention in ATTENTIONS.values():
+        is_whole = attention in WHOLE
+        for cell, (query, feeding), context_to, readout, (layers, residual, looks) in product(
+            ("gru", "lstm") if is_whole else ("gru",),
+            QUERYING,
+            CONTEXTS if is_whole else CONTEXTS[-1:],
+            READOUTS if is_whole else ("maxout",),
+            DECODER_STACKS,
+        ):
+            architecture = Architecture(
+                attention, cell, "both", layers, residual, query, looks, feeding, context_to, readout
+            )
+            if architecture.is_valid:
+                yield architecture
 
 
 @st.composite
 def architectures(draw: st.DrawFn) -> Architecture:
     """Any architecture of encoder and decoder, recurrent, a Transformer's, or mixed."""
     query, feeding = draw(st.sampled_from(QUERYING))
-    layers, residual = draw(st.sampled_from(STACKS))
+    layers, residual, looks = draw(st.sampled_from(DECODER_STACKS))
     architecture = Architecture(
         attention=draw(st.sampled_from(list(ATTENTIONS.values()))),
         cell=draw(st.sampled_from(get_args(Cell))),
@@ -155,6 +174,7 @@ def architectures(draw: st.DrawFn) -> Architecture:
         layers=layers,
         residual=residual,
         query=query,
+        looks=looks,
         input_feeding=feeding,
         context_to=draw(st.sampled_from(CONTEXTS)),
         readout=draw(st.sampled_from(list(READOUTS))),

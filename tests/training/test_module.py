@@ -57,9 +57,11 @@ def test_no_batch_has_its_words_counted_on_the_device(
     module, data = last
     told = []
 
-    def forward(source: Tensor, lengths: Tensor, target: Tensor, smoothing: float, tokens: int | None) -> TokenLoss:
+    def forward(
+        source: Tensor, lengths: Tensor, target: Tensor, smoothing: float, tokens: int | None, *_: float
+    ) -> TokenLoss:
         told.append((tokens, int((target[:, 1:] != PAD).sum())))
-        return TokenLoss(torch.zeros(()), torch.zeros(()), 1)
+        return TokenLoss(torch.zeros(()), torch.zeros(()), 1, torch.zeros(()))
 
     monkeypatch.setattr(module.model, "forward", forward)
     monkeypatch.setattr(module, "_end_curve_point", lambda: None)  # of the training curve: nobody trains here

@@ -25,11 +25,13 @@ class TokenLoss(NamedTuple):
     loss: what training minimises: cross-entropy with the smoothed target.
     nll: negative log-likelihood, unsmoothed: what perplexity is made of. Carries no gradient.
     tokens: how many.
+    coverage: the coverage loss (`coverage_loss`), where it is part of ``loss``; 0 elsewhere. Carries no gradient.
     """
 
     loss: Float[Tensor, ""]
     nll: Float[Tensor, ""]
     tokens: int
+    coverage: Float[Tensor, ""]
 
 
 def projected_cross_entropy(
@@ -44,7 +46,13 @@ def projected_cross_entropy(
     smoothing: ε of Szegedy et al. 2016, § 7: the target is 1 − ε on the right word plus ε / V on every word.
     """
     loss, nll = _ProjectedCrossEntropy.apply(vectors, weight, bias, targets, smoothing, torch.is_grad_enabled())
-    return TokenLoss(loss, nll, len(targets))
+    return TokenLoss(loss, nll, len(targets), torch.zeros_like(nll))
+
+
+def coverage_loss(weights: Float[Tensor, "batch time source"]) -> Float[Tensor, "batch time"]:
+    """Σ_j min(α_tj, Σ_{k<t} α_kj) of each step: what is looked at again  (See et al. 2017, eq. 12)."""
+    before = weights.cumsum(1) - weights
+    return torch.minimum(weights, before).sum(-1)
 
 
 class _ProjectedCrossEntropy(Function):

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lookback.common.special_tokens import PAD
 from lookback.nn.laid_out import LaidOut
-from lookback.nn.loss import TokenLoss, projected_cross_entropy
+from lookback.nn.loss import TokenLoss, coverage_loss, projected_cross_entropy
 from lookback.nn.memory import Memory
 from lookback.nn.recurrent.decoder import RecurrentDecoder
 from lookback.nn.recurrent.encoder import RecurrentEncoder
@@ -56,19 +57,33 @@ class Seq2Seq(nn.Module):
         target: Int[Tensor, "batch target"],
         smoothing: float = 0.0,
         tokens: int | None = None,
+        coverage: float = 0.0,
+        own_words: float = 0.0,
     ) -> TokenLoss:
         """The loss of known translations, summed over their words and end marks.
 
         tokens: how many those are. None: they are counted, and the host waits for a GPU to do it.
+        coverage: λ: λ times the coverage loss of each word's look is added.
+        own_words: the share of the words read that are the network's own, see ``unroll_with_own_words``.
         """
-        vectors = self.decoder.vectors(target[:, :-1], self.encode(source, lengths))
+        memory = self.encode(source, lengths)
+        if own_words:
+            vectors, weights = self.unroll_with_own_words(target[:, :-1], memory, own_words)
+        elif coverage:
+            vectors, weights = self.unroll(target[:, :-1], memory)
+        else:
+            vectors, weights = self.decoder.vectors(target[:, :-1], memory), None
         outputs = target[:, 1:].flatten()
         real = outputs != PAD
         rows = (real.nonzero() if tokens is None else real.nonzero_static(size=tokens)).squeeze(1)
         vocabulary = self.decoder.vocabulary
-        return projected_cross_entropy(
+        result = projected_cross_entropy(
             vectors.flatten(0, 1).index_select(0, rows), vocabulary.weight, vocabulary.bias, outputs[rows], smoothing
         )
+        if weights is None or not coverage:
+            return result
+        again = coverage_loss(weights.to(result.loss.dtype)).flatten().index_select(0, rows).sum()
+        return result._replace(loss=result.loss + coverage * again, coverage=again.detach())
 
     @property
     def vocabulary_size(self) -> int:
@@ -99,6 +114,24 @@ class Seq2Seq(nn.Module):
     ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
         """Read a known target <s> w_1 … w_{T-1}: the vectors that predict w_1 … w_T, and the weights α."""
         return self.decoder.unroll(words, memory)
+
+    def unroll_with_own_words(
+        self, words: Int[Tensor, "batch time"], memory: Memory, share: float
+    ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
+        """``unroll``, but each word behind <s> is with probability ``share`` one that the network draws from what it
+        predicts there: scheduled sampling (Bengio et al. 2015, § 2.4). Step by step, as a drawn word waits for a step.
+        """
+        state, word = self.start(memory), words[:, :1]
+        vectors, weights = [], []
+        for known in [*words[:, 1:].split(1, dim=1), None]:
+            state, vector, looked = self.step(state, word)
+            vectors.append(vector)
+            weights.append(looked)
+            if known is not None:
+                with torch.no_grad():
+                    drawn = torch.multinomial(torch.softmax(self.logits(vector[:, 0]).float(), dim=-1), 1)
+                    word = torch.where(torch.rand(known.shape, device=known.device) < share, drawn, known)
+        return torch.cat(vectors, dim=1), torch.cat(weights, dim=1)
 
     def logits(self, vectors: Float[Tensor, "*batch readout"]) -> Float[Tensor, "*batch vocabulary"]:
         """Scores of the next word, before the softmax."""

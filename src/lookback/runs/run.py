@@ -41,8 +41,12 @@ class Run:
         """The config's values by their dotted keys, such as `encoder.layers`."""
         found = flattened("", with_present_targets(self.config))
         found = {visible(key): visible(value) if isinstance(value, str) else value for key, value in found.items()}
+        query = found.pop("query_state", None)  # acts through decoder.query alone
+        if found.get("decoder.query") == "${query_state}":
+            found["decoder.query"] = query
         # as all losses were before there was a choice
-        return {**found, "loss.normalize": found.get("loss.normalize", "tokens")} if "learning_rate" in found else found
+        beside = {"loss.normalize": "tokens", "loss.coverage": 0.0, "scheduled_sampling": 0.0}
+        return {**beside, **found} if "learning_rate" in found else found
 
     @property
     def recipe(self) -> str:

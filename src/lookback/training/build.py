@@ -90,6 +90,8 @@ def build_module(
             label_smoothing=config.label_smoothing,
             # checkpoints from before this setting existed do not have it
             normalize=config.loss.normalize if "loss" in config else "tokens",
+            scheduled_sampling=config.get("scheduled_sampling", 0.0),
+            coverage=config.loss.get("coverage", 0.0) if "loss" in config else 0.0,
             config=plain_config(config),
         )
 

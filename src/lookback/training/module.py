@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from lookback.common.checks import PartialShare, Size, checked
+from lookback.common.checks import NonNegative, PartialShare, Share, Size, checked
 from lookback.common.errors import InputError, config_errors
 from lookback.common.words import words
 from lookback.data import Batch, Tokenizer, TranslationData
@@ -37,6 +37,7 @@ class TranslationModule(lightning.LightningModule):
     It logs:
 
     - ``train/loss``: nats per target token, without label smoothing, the mean over all tokens since it was last logged;
+    - ``train/coverage_loss``: the mean of the coverage loss over the same tokens, where it is part of the loss;
     - ``train/learning_rate`` and ``train/gradient_norm``: of one update, the norm before clipping;
     - ``validation/loss``: nats per target token;
     - ``validation/perplexity`` and ``validation/bleu``.
@@ -59,6 +60,9 @@ class TranslationModule(lightning.LightningModule):
             sentence more weight than a token of a long one. With ``trainer.accumulate_grad_batches`` the loss is the
             mean of the batches' losses. With several ranks it is a mean over the batch of all ranks. The logged loss is
             always a mean over tokens.
+        scheduled_sampling: the share of the words read in training that are the network's own at its end; it rises
+            evenly from 0 (Bengio et al. 2015, § 2.4).
+        coverage: λ of the coverage loss (See et al. 2017, eq. 13), which is added to each token's; 0: none.
         config: the whole resolved config in plain containers. Every checkpoint holds it under ``config``, and under
             ``text`` the fingerprint of each split.
 
@@ -79,6 +83,8 @@ class TranslationModule(lightning.LightningModule):
         validation_sentences: Size,
         label_smoothing: PartialShare,
         normalize: Normalization,
+        coverage: NonNegative,
+        scheduled_sampling: Share,
         config: dict[str, Any],
     ) -> None:
         super().__init__()
@@ -93,11 +99,14 @@ class TranslationModule(lightning.LightningModule):
         self.validation_sentences = validation_sentences
         self.label_smoothing = label_smoothing
         self.normalize = normalize
+        self.coverage = coverage
+        self.scheduled_sampling = scheduled_sampling
         self.config = config
         self.validation_search = GreedySearch(search.rule.limit_factor, search.rule.limit_extra)
         self.train_loss = TokenMean()
-        self._curve_point: Tensor | None = None
-        """The mean loss since the last logged point, if it is to be logged at the end of this batch."""
+        self.train_coverage_loss = TokenMean()
+        self._curve_point: dict[str, Tensor] = {}
+        """The mean losses since the last logged point, if they are to be logged at the end of this batch."""
         self._batch: Batch | None = None
         """The batch that is trained on."""
         self.validation_loss = TokenMean()
@@ -124,12 +133,15 @@ class TranslationModule(lightning.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["config"] = self.config
         checkpoint["text"] = data_of(self.trainer).fingerprints
-        checkpoint["train_loss"] = self.train_loss.sums()  # of the tokens of all ranks since the last logged point
+        # of the tokens of all ranks since the last logged point
+        checkpoint["train_loss"] = self.train_loss.sums()
+        checkpoint["train_coverage_loss"] = self.train_coverage_loss.sums()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         # checkpoints of earlier versions do not have it
-        if "train_loss" in checkpoint and self.global_rank == 0:
-            self.train_loss.update(*checkpoint["train_loss"])
+        for name, mean in (("train_loss", self.train_loss), ("train_coverage_loss", self.train_coverage_loss)):
+            if name in checkpoint and self.global_rank == 0:
+                mean.update(*checkpoint[name])
 
     def on_train_batch_start(self, batch: Batch, batch_index: int) -> None:
         # dropout depends only on the seed, the batch's number and the rank, so that a resumed run gives the same
@@ -150,13 +162,17 @@ class TranslationModule(lightning.LightningModule):
             nothing = torch.stack([weight.sum() for weight in self.model.parameters()]).sum() * 0.0
             return {"loss": nothing, "nll": nothing.detach(), "tokens": 0}
         with memory_explained(batch, is_training=True):
-            result = self._loss(batch, self.label_smoothing)
+            result = self.model(
+                *(batch.source, batch.source_length, batch.target),
+                *(self.label_smoothing, batch.target_tokens, self.coverage, self._own_words()),
+            )
         # on an accelerator to look waits for it, so only where it is waited for anyway
         if (self.device.type == "cpu" or is_logged(self.trainer)) and not result.loss.isfinite():
             raise diverged(
                 self.model, batch, f"the loss is {float(result.loss.detach())}", self.trainer.global_step + 1
             )
         self.train_loss.update(result.nll.detach(), result.tokens)
+        self.train_coverage_loss.update(result.coverage, result.tokens)
         # not later: callbacks save checkpoints before ``on_train_batch_end``, and the tokens of a finished point must
         # not be in them
         self._end_curve_point()
@@ -179,18 +195,27 @@ class TranslationModule(lightning.LightningModule):
         batches = self.trainer.fit_loop.batch_idx + 1
         steps = batches % self.trainer.accumulate_grad_batches == 0 or self.trainer.is_last_batch
         if steps and is_logged(self.trainer):
-            self._curve_point = self.train_loss.compute()
+            self._curve_point = {"train/loss": self.train_loss.compute()}
+            if self.coverage:
+                self._curve_point["train/coverage_loss"] = self.train_coverage_loss.compute()
             self.train_loss.reset()
+            self.train_coverage_loss.reset()
 
-    def _loss(self, batch: Batch, smoothing: float = 0.0) -> TokenLoss:
-        return self.model(batch.source, batch.source_length, batch.target, smoothing, batch.target_tokens)
+    def _loss(self, batch: Batch) -> TokenLoss:
+        return self.model(batch.source, batch.source_length, batch.target, tokens=batch.target_tokens)
+
+    def _own_words(self) -> float:
+        """The share of own words of this update."""
+        if not self.scheduled_sampling:
+            return 0.0
+        return self.scheduled_sampling * self.trainer.global_step / self.trainer.estimated_stepping_batches
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_index: int) -> None:
-        if self._curve_point is None:  # Lightning also logs the last update, and only now knows that it was the last
+        if not self._curve_point:  # Lightning also logs the last update, and only now knows that it was the last
             self._end_curve_point()
-        if self._curve_point is not None:
-            self.log("train/loss", self._curve_point, on_step=True, on_epoch=False)
-            self._curve_point = None
+        for name, mean in self._curve_point.items():
+            self.log(name, mean, on_step=True, on_epoch=False)
+        self._curve_point = {}
 
     def configure_gradient_clipping(
         self,

@@ -18,6 +18,7 @@ _FIXED = (
     "batch",
     "loss",
     "label_smoothing",
+    "scheduled_sampling",
     "optimizer",
     "scheduler",
     "seed",
@@ -100,8 +101,7 @@ def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDir
     Raises:
         InputError: if a setting differs.
     """
-    defaults = {"loss": {"normalize": "tokens"}}  # checkpoints from before this setting existed do not have it
-    before, now = (with_present_targets({**defaults, **config}) for config in (before, now))
+    before, now = (with_present_targets(_with_later_settings(config)) for config in (before, now))
     for group in _FIXED:
         old, new = flattened(group, before.get(group)), flattened(group, now.get(group))
         for key in sorted(old.keys() | new.keys()):
@@ -110,6 +110,13 @@ def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDir
                     f"{run.path}: holds a run with {key}={old.get(key)}, which cannot go on with {key}={new.get(key)}; "
                     "expected the same value, or another directory"
                 )
+
+
+def _with_later_settings(config: dict[str, Any]) -> dict[str, Any]:
+    """With what a checkpoint does not hold that was written before these settings existed."""
+    added: dict[str, dict[str, Any]] = {"loss": {"normalize": "tokens", "coverage": 0.0}, "decoder": {"looks": "top"}}
+    groups = {group: {**later, **config.get(group, {})} for group, later in added.items()}
+    return {"scheduled_sampling": 0.0, **config, **groups}
 
 
 def check_not_shorter(resumed: Resumed, max_epochs: int) -> None:

@@ -47,6 +47,7 @@ class InitializationSettings(TypedDict):
 
 class LossSettings(TypedDict):
     normalize: Normalization
+    coverage: NotRequired[NonNegative]
 
 
 class Names(TypedDict):
@@ -69,6 +70,7 @@ class TrainSettings(TypedDict):
     batch: BatchSettings
     initialization: InitializationSettings
     label_smoothing: PartialShare
+    scheduled_sampling: NotRequired[Share]
     loss: LossSettings
     matmul_precision: MatmulPrecisionWord
     validation_sentences: Size

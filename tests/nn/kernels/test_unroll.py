@@ -3,7 +3,6 @@
 import gc
 import weakref
 from itertools import product
-from typing import get_args
 
 import pytest
 import torch
@@ -20,7 +19,7 @@ from lookback.nn import (
     ScaledDotAttention,
     initialize,
 )
-from lookback.nn.recurrent.recurrence import Cell
+from lookback.nn.kernels.derivatives import CELL_STEPS
 from support.toy import Architecture, build_attention, decoders
 
 SCORERS = (AdditiveAttention, GeneralAttention, DotAttention, NormedAdditiveAttention, ScaledDotAttention)
@@ -68,7 +67,7 @@ FAST = [
     Architecture(attention, cell, query=query, input_feeding=feeding, readout=readout)
     for attention, cell, (query, feeding, readout) in product(
         SCORERS,
-        get_args(Cell),
+        CELL_STEPS,
         [("previous", False, "maxout"), ("previous", False, "linear"), ("current", True, "attentional")],
     )
 ]

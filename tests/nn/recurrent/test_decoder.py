@@ -1,5 +1,4 @@
 from itertools import product
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,9 +15,8 @@ from lookback.nn import (
     RecurrentDecoder,
     Seq2Seq,
 )
-from lookback.nn.recurrent.recurrence import Cell
 from support.plain import Array, array, cell_step, gru_step, lstm_step, softmax
-from support.toy import ATTENTIONS, Architecture, build_attention, decoders, source_batch, target_batch
+from support.toy import ATTENTIONS, WHOLE, Architecture, build_attention, decoders, source_batch, target_batch
 
 SOURCES = [[4, 5, 6, 7], [], [8, 9]]
 TARGETS = [[5, 9, 4], [6, 6, 7, 10, 4], []]
@@ -90,7 +88,7 @@ def read(model: Seq2Seq, words: list[int]) -> Array:
     ((recurrence,),) = model.encoder.layers
     state = np.zeros(recurrence.state_size)
     for word in words:
-        state = cell_step(recurrence.network, array(model.encoder.embedding.weight)[word], state)
+        state = cell_step(recurrence, array(model.encoder.embedding.weight)[word], state)
     return state
 
 
@@ -197,13 +195,13 @@ def step_by_step(model: Seq2Seq, words: torch.Tensor, memory: Memory) -> tuple[t
     return torch.cat(vectors, dim=1), torch.cat(weights, dim=1)
 
 
-@pytest.mark.parametrize(("attention", "cell"), list(product(ATTENTIONS.values(), get_args(Cell))))
-def test_unroll_is_step_after_step_in_every_architecture(attention: type, cell: str):
+@pytest.mark.parametrize("attention", ATTENTIONS.values())
+def test_unroll_is_step_after_step_in_every_architecture(attention: type):
     source, lengths = source_batch(SOURCES)
     words = target_batch(TARGETS)[:, :-1]
     tried = 0
     for architecture in decoders():
-        if (architecture.attention, architecture.cell) == (attention, cell):
+        if architecture.attention == attention:
             model = architecture.build()
             with torch.no_grad():
                 memory = model.encoder(source, lengths)
@@ -211,7 +209,61 @@ def test_unroll_is_step_after_step_in_every_architecture(attention: type, cell: 
             for a, b in zip(at_once, stepped, strict=True):
                 torch.testing.assert_close(a, b, rtol=0, atol=1e-12, msg=lambda m, at=architecture: f"{at}: {m}")
             tried += 1
-    assert tried > 100
+    assert tried > (400 if attention in WHOLE else 15)
+
+
+def test_the_conditional_gru_looks_between_its_two_steps():
+    """s'_i = GRU_1(s_{i-1}, y_{i-1}), c_i = look(s'_i), s_i = GRU_2(s'_i, c_i), a readout of s_i, y_{i-1} and c_i."""
+    model = Architecture(AdditiveAttention, query="between", readout="linear").build()
+    decoder, attention, words = model.decoder, model.decoder.attention, [2, 5, 9]
+    memory = model.encoder(*source_batch([[4, 5, 6]]))
+    vectors, weights = decoder.unroll(torch.tensor([words]), memory)
+    states = array(memory.states[0])
+    s = np.tanh(array(decoder.initial.weight) @ array(memory.final[0, -1]) + array(decoder.initial.bias))
+    w, u, v = map(array, (attention.from_query.weight, attention.from_memory.weight, attention.energy.weight[0]))
+    for i, word in enumerate(words):
+        y = array(decoder.embedding.weight[word])
+        between = gru_step(decoder.layers[0].network, y, s)
+        alphas = softmax([v @ np.tanh(w @ between + u @ h) for h in states])
+        c = alphas @ states
+        s = gru_step(decoder.second.network, c, between)
+        readout = decoder.readout
+        t = array(readout.from_query.weight) @ s + array(readout.from_query.bias)
+        t = t + array(readout.from_embedding.weight) @ y + array(readout.from_context.weight) @ c
+        np.testing.assert_allclose(array(weights[0, i]), alphas, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(array(vectors[0, i]), t, rtol=0, atol=1e-12)
+
+
+def test_where_the_bottom_layer_looks_its_context_goes_to_all_layers_above():
+    """As in GNMT: the first layer's last state looks; all layers read what it found; each adds its input."""
+    model = Architecture(AdditiveAttention, layers=3, residual=True, looks="bottom", readout="linear").build()
+    decoder, attention, words = model.decoder, model.decoder.attention, [2, 5, 9]
+    memory = model.encoder(*source_batch([[4, 5, 6]]))
+    _, weights = decoder.unroll(torch.tensor([words]), memory)
+    states = array(memory.states[0])
+    first = np.tanh(array(decoder.initial.weight) @ array(memory.final[0, -1]) + array(decoder.initial.bias))
+    h = list(np.split(first, 3))
+    w, u, v = map(array, (attention.from_query.weight, attention.from_memory.weight, attention.energy.weight[0]))
+    for i, word in enumerate(words):
+        y = array(decoder.embedding.weight[word])
+        alphas = softmax([v @ np.tanh(w @ h[0] + u @ state) for state in states])
+        c = alphas @ states
+        np.testing.assert_allclose(array(weights[0, i]), alphas, rtol=0, atol=1e-12)
+        h[0] = gru_step(decoder.layers[0].network, np.concatenate([y, c]), h[0])
+        h[1] = gru_step(decoder.layers[1].network, np.concatenate([h[0], c]), h[1])
+        h[2] = gru_step(decoder.layers[2].network, np.concatenate([h[0] + h[1], c]), h[2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"query": "between", "context_to": ["readout"]}, r"context_to=\['readout'\] with query='between': add step"),
+        ({"looks": "bottom"}, "looks='bottom' needs layers=2 or more"),
+    ],
+)
+def test_orders_that_cannot_be_are_refused(settings: dict, said: str):
+    with pytest.raises(ValueError, match=said):
+        RecurrentDecoder(11, AdditiveAttention(8, 6, 4), 3, 4, 8, 4, **settings)
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["plain", "with dropout"])

@@ -21,7 +21,7 @@ def read(layer: torch.nn.Module, inputs: list[Array]) -> list[Array]:
     """h_1 … h_S of one layer that reads ``inputs`` in the order in which they are given, from the state 0."""
     state, outputs = np.zeros(layer.state_size), []
     for x in inputs:
-        state = cell_step(layer.network, x, state)
+        state = cell_step(layer, x, state)
         outputs.append(state[: layer.hidden_size])
     return outputs
 

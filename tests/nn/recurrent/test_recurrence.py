@@ -6,7 +6,7 @@ import torch
 
 from lookback.nn import Recurrence
 from lookback.nn.recurrent.recurrence import Cell
-from support.plain import array, gru_step, lstm_step
+from support.plain import array, gru_2014_step, gru_step, lstm_step
 
 
 def layer(cell: str, input_size: int = 4, hidden_size: int = 3) -> Recurrence:
@@ -23,6 +23,16 @@ def test_a_gru_step_is_its_equation():
     for b in range(2):
         expected = gru_step(gru.network, array(x[b, 0]), array(h[b, 0]))
         np.testing.assert_allclose(array(stepped[b, 0]), expected, rtol=0, atol=1e-12)
+
+
+def test_the_gru_of_the_papers_resets_before_the_product():
+    gru = layer("gru_2014")
+    x, h = torch.randn(2, 1, 4).double(), torch.randn(2, 1, 3).double()
+    stepped = gru.step(gru.gates(x), h)
+    for b in range(2):
+        expected = gru_2014_step(gru.network, array(x[b, 0]), array(h[b, 0]))
+        np.testing.assert_allclose(array(stepped[b, 0]), expected, rtol=0, atol=1e-12)
+        assert not np.allclose(expected, gru_step(gru.network, array(x[b, 0]), array(h[b, 0])), atol=1e-3)
 
 
 def test_an_lstm_step_is_its_equation_and_its_state_is_h_then_c():
@@ -55,5 +65,5 @@ def test_gates_of_the_parts_of_an_input_sum_to_the_gates_of_the_whole(cell: str)
 
 
 def test_an_unknown_cell_is_refused_by_name():
-    with pytest.raises(ValueError, match="cell=rnn: expected one of gru, lstm"):
+    with pytest.raises(ValueError, match="cell=rnn: expected one of gru, lstm, gru_2014"):
         Recurrence(2, 2, "rnn")

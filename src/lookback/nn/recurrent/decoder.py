@@ -6,6 +6,7 @@ takes one word at a time, in search; ``unroll`` a whole known target, in trainin
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Annotated, Literal, cast
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from lookback.common.checks import Depth, PartialShare, Size, Width, checked
 from lookback.common.special_tokens import PAD
 from lookback.nn.attention import Attention, Reader
+from lookback.nn.kernels.derivatives import CELL_STEPS
 from lookback.nn.kernels.unroll import Loop
 from lookback.nn.memory import Memory
 from lookback.nn.recurrent.orders import ORDERS, Order
@@ -33,7 +35,10 @@ class RecurrentDecoder(nn.Module):
     """A recurrent language model of the target that may look back at the source.
 
     query: ``previous``: look with s_{i-1}, then move (`LookThenMove`); ``current``: move, then look with s_i
-        (`MoveThenLook`). None: as the attention's own paper has it. The readout reads the querying state too.
+        (`MoveThenLook`); ``between``: move with the word, look, move with the context (`LookBetween`). None: as the
+        attention's own paper has it. The readout reads the querying state too, and with ``between`` the last one.
+    looks: the layer whose state looks: ``top``, or ``bottom``: then what it finds is an input of all layers above it
+        (Wu et al. 2016, § 3; the attention cell of Tacotron: Wang et al. 2017, § 3.3); needs two layers or more.
     input_feeding: the last readout vector is an input of the recurrence (Luong et al. 2015, § 3.3); needs
         ``query=current``.
     context_to: where the source enters (Britz et al. 2017, § 4.6): ``init``: s_0 = tanh(W_s h), h the encoder's final
@@ -60,6 +65,7 @@ class RecurrentDecoder(nn.Module):
         cell: Cell = "gru",
         layers: Depth = 1,
         query: Order | None = None,
+        looks: Literal["top", "bottom"] = "top",
         input_feeding: bool = False,
         context_to: Entries = ("init", "step", "readout"),
         readout: ReadoutName = "maxout",
@@ -72,6 +78,10 @@ class RecurrentDecoder(nn.Module):
         query = attention.default_query if query is None else query
         if input_feeding and query != "current":
             raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")
+        if query == "between" and "step" not in context_to:
+            raise ValueError(f"context_to={list(context_to)} with query='between': add step, which it moves with")
+        if looks == "bottom" and layers < 2:
+            raise ValueError("looks='bottom' needs layers=2 or more: with one layer, bottom and top are the same")
         if tie_embeddings and readout_size != embedding_size:
             raise ValueError(
                 f"tie_embeddings=True needs readout_size == embedding_size, but readout_size={readout_size} and "
@@ -82,6 +92,7 @@ class RecurrentDecoder(nn.Module):
         self.attention = attention
         self.query = query
         self.order = ORDERS[query]()
+        self.looks = looks
         self.input_feeding = input_feeding
         self.context_to = tuple(context_to)
         self.residual = residual
@@ -89,24 +100,32 @@ class RecurrentDecoder(nn.Module):
         self.embedding_size = embedding_size
 
         context_size = attention.memory_size
-        self.fixed_enters_step = "step" in context_to and not attention.looks_back
+        self.fixed_enters_step = "step" in context_to and not attention.looks_back and query != "between"
         self.context_enters_step = "step" in context_to and attention.looks_back and query == "previous"
-        if attention.looks_back and not self.context_enters_step and "readout" not in context_to:
+        is_read = self.context_enters_step or query == "between" or looks == "bottom" or "readout" in context_to
+        if attention.looks_back and not is_read:
             raise ValueError(
                 f"context_to={list(context_to)} with query={query!r}: nothing would read what the attention finds; "
                 "add readout" + (", or step" if query == "previous" else "")
             )
-        self.needs_loop = self.context_enters_step or input_feeding or attention.remembers
+        self.needs_loop = (
+            self.context_enters_step or input_feeding or attention.remembers or query == "between" or looks == "bottom"
+        )
 
         self.embedding = nn.Embedding(vocabulary_size, embedding_size, padding_idx=PAD)
         extra_size = readout_size if input_feeding else 0
         if self.fixed_enters_step or self.context_enters_step:
             extra_size += context_size
         stack = nn.ModuleList(
-            Recurrence(embedding_size + extra_size if layer == 0 else hidden_size, hidden_size, cell)
+            Recurrence(
+                embedding_size + extra_size if layer == 0 else hidden_size + (context_size if looks == "bottom" else 0),
+                hidden_size,
+                cell,
+            )
             for layer in range(layers)
         )
         self.layers = cast(Sequence[Recurrence], stack)
+        self.second = Recurrence(context_size, hidden_size, cell) if query == "between" else None
         state_size = self.layers[0].state_size
         self.initial = nn.Linear(init_size, layers * state_size) if "init" in context_to else None
         self.readout = READOUTS[readout](
@@ -125,6 +144,7 @@ class RecurrentDecoder(nn.Module):
             and len(self.layers) == 1
             and not self.attention.remembers
             and self.attention.scorer() is not None
+            and self.layers[0].cell in CELL_STEPS
             and self.order.is_written_out(self)
         )
 
@@ -189,19 +209,21 @@ class RecurrentDecoder(nn.Module):
         """Scores of the next word, before the softmax."""
         return self.vocabulary(vectors)
 
-    def advance(
-        self, recurrent: Float[Tensor, "batch n layers state"], gates: Float[Tensor, "batch n gates"]
+    def advance_above(
+        self,
+        first: Float[Tensor, "batch n state"],
+        recurrent: Float[Tensor, "batch n layers state"],
+        context: Float[Tensor, "batch n context"] | None,
     ) -> Float[Tensor, "batch n layers state"]:
-        """The recurrent state after a step whose input adds ``gates`` to the first layer's."""
-        states = []
-        output = None
-        for layer, state in zip(self.layers, recurrent.unbind(2), strict=True):
-            if output is not None:
-                gates = layer.gates(self.dropout(output))
-            state = layer.step(gates, state)
-            hidden = layer.hidden(state)
-            output = hidden + output if self.residual and output is not None else hidden
-            states.append(state)
+        """The recurrent state after a step, from the first layer's; ``context`` enters the layers above it."""
+        states, output = [first], self.layers[0].hidden(first)
+        for layer, before in islice(zip(self.layers, recurrent.unbind(2), strict=True), 1, None):
+            gates = layer.gates(self.dropout(output))
+            if context is not None:
+                gates = gates + layer.gates(context, first=layer.hidden_size, bias=False)
+            states.append(layer.step(gates, before))
+            hidden = layer.hidden(states[-1])
+            output = hidden + output if self.residual else hidden
         return torch.stack(states, dim=2)
 
     def output(self, recurrent: Float[Tensor, "batch n layers state"]) -> Float[Tensor, "batch n hidden"]:

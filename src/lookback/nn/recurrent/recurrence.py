@@ -14,23 +14,25 @@ from torch.nn import functional as F
 
 from lookback.common.checks import Size, Width, checked
 
-Cell = Literal["gru", "lstm"]
+Cell = Literal["gru", "lstm", "gru_2014"]
 
 
 @checked
 class Recurrence(nn.Module):
-    """A GRU (Cho et al. 2014, in the variant that resets after the product, as cuDNN computes it) or an LSTM layer.
+    """A GRU or an LSTM layer.
 
     input_size, hidden_size: sizes of x_t and of h_t.
-    cell: ``gru`` or ``lstm``.
+    cell: ``gru``: Cho et al. 2014, in the variant that resets after the product, as cuDNN computes it; ``gru_2014``: it
+        resets before the product, as in the papers of 2014 and 2015 (Cho et al. 2014, eq. 8; Bahdanau et al. 2015, App.
+        A.1.1), a position at a time; ``lstm``.
     """
 
     def __init__(self, input_size: Size, hidden_size: Width, cell: Cell = "gru") -> None:
         super().__init__()
         self.cell = cell
         self.hidden_size = hidden_size
-        self.state_size = hidden_size if cell == "gru" else 2 * hidden_size
-        kind: type[nn.GRU] | type[nn.LSTM] = nn.GRU if cell == "gru" else nn.LSTM
+        self.state_size = 2 * hidden_size if cell == "lstm" else hidden_size
+        kind: type[nn.GRU] | type[nn.LSTM] = nn.LSTM if cell == "lstm" else nn.GRU
         self.network = kind(input_size, hidden_size, batch_first=True)
 
     def hidden(self, state: Float[Tensor, "*batch state"]) -> Float[Tensor, "*batch hidden"]:
@@ -41,6 +43,12 @@ class Recurrence(nn.Module):
         self, inputs: Float[Tensor, "batch time input"], state: Float[Tensor, "batch state"]
     ) -> Float[Tensor, "batch time hidden"]:
         """h_1 … h_T of a whole sequence, from the state before its first position."""
+        if self.cell == "gru_2014":
+            states = []
+            for gates in self.gates(inputs).unbind(1):
+                state = self.step(gates, state)
+                states.append(state)
+            return torch.stack(states, dim=1)
         state = state.unsqueeze(0).contiguous()
         if self.cell == "gru":
             return self.network(inputs, state)[0]
@@ -60,6 +68,13 @@ class Recurrence(nn.Module):
         """The state after one position whose input adds ``gates`` (of all parts of x_t, summed)."""
         h = self.hidden(state)
         _, weight, _, offset = self.network.all_weights[0]
+        if self.cell == "gru_2014":
+            # r, z = σ(W x + U h);  n = tanh(W_n x + U_n (r ∘ h));  h' = n + z ∘ (h − n)
+            size = 2 * self.hidden_size
+            product = F.linear(h, weight[:size], offset[:size])
+            reset, update = (gates[..., :size] + product).sigmoid_().chunk(2, dim=-1)
+            candidate = torch.tanh(gates[..., size:] + F.linear(reset * h, weight[size:], offset[size:]))
+            return torch.lerp(candidate, h.to(candidate.dtype), update)
         recurrent = F.linear(h, weight, offset)
         if self.cell == "gru":
             # r, z = σ(W x + U h);  n = tanh(W_n x + r ∘ (U_n h));  h' = n + z ∘ (h − n)

@@ -32,7 +32,7 @@ class TabledDecoder:
         memo: dict[int, object] = {
             id(module): module for module in (decoder.attention, decoder.embedding, decoder.vocabulary, decoder.initial)
         }
-        for module in (*decoder.layers, decoder.readout):
+        for module in (*decoder.layers, decoder.readout, *([decoder.second] if decoder.second else [])):
             memo |= {id(parameter): by_columns(parameter, dtype) for parameter in module.parameters()}
         memo[id(decoder.dropout)] = nn.Identity()
         self._own, self._decoder = decoder, copy.deepcopy(decoder, memo)

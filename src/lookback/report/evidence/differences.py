@@ -15,7 +15,7 @@ from lookback.runs.run import natural
 _BESIDE = ("seed", "names.", "callbacks.budgets.")
 """Keys that may differ, too: the seed is a column of its own, and what is scored on the way changes no score."""
 
-_BROUGHT_BY_ATTENTION = ("attention.", "decoder.query", "query_state", "learning_rate")
+_BROUGHT_BY_ATTENTION = ("attention.", "decoder.query", "learning_rate")
 """Keys that an attention's own file sets: they tell two runs apart only where these are of one recipe."""
 
 
