@@ -29,7 +29,7 @@ def test_has_every_field_and_survives_json(tmp_path):
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
         (lambda record: record.update(truncated=None), "truncated=None, expected int"),
-        (lambda record: record.update(schema=7), "schema 7; this version of lookback reads 6"),
+        (lambda record: record.update(schema=8), "schema 8; this version of lookback reads 7"),
         (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
         (lambda record: record["convergence"].pop("rise"), "convergence: no key 'rise'"),
@@ -52,6 +52,9 @@ def test_a_record_that_does_not_fit_is_refused(change, message):
 NEW_IN_3 = ("by_equal_count", "half_length_ci", "retention_ci", "attention_by_length")
 
 
+NEW_COSTS = {"products": None, "flops_per_token": None}
+
+
 NEW_IN_4 = ("position_recall", "convergence", "agreement")
 
 
@@ -59,8 +62,14 @@ def without(curve, keys):
     return [{key: bucket[key] for key in bucket if key not in keys} for bucket in curve]
 
 
+def version_6(record):
+    kept = {key: value for key, value in record.items() if key != "aer_by_look"}
+    return kept | {"schema": 6, "cost": {key: value for key, value in COST.items() if key != "flops_per_token"}}
+
+
 def version_5(record):
-    return record | {"schema": 5, "cost": {key: value for key, value in COST.items() if key != "products"}}
+    record = version_6(record)
+    return record | {"schema": 5, "cost": {key: value for key, value in record["cost"].items() if key != "products"}}
 
 
 def version_4(record):
@@ -83,7 +92,7 @@ def version_2(record):
 
 
 def version_1(record):
-    cost = {key: value for key, value in COST.items() if key not in ("waiting", "products")}
+    cost = {key: value for key, value in COST.items() if key not in ("waiting", "products", "flops_per_token")}
     kept = {key: value for key, value in version_2(record).items() if key != "training_data"}
     return kept | {"schema": 1, "cost": cost}
 
@@ -93,7 +102,7 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
     record = score()
     write_json(tmp_path / "results.json", old(record))
     found = read_results(tmp_path / "results.json")
-    assert found["schema"] == 6
+    assert found["schema"] == 7
     assert {found[key] for key in NEW_IN_4} == {None}
     unknown = ("omitted", "repeated", *(() if old is version_3 else ("chrf", "ter")))
     assert found["by_length"] == [bucket | dict.fromkeys(unknown) for bucket in record["by_length"]]
@@ -104,7 +113,7 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
         assert {found[key] for key in NEW_IN_3} == {None}
     first = old is version_1
     assert found["training_data"] == (dict.fromkeys(TRAINING_DATA) if first else TRAINING_DATA)
-    assert found["cost"] == COST | {"products": None} | ({"waiting": None} if first else {})
+    assert found["cost"] == COST | NEW_COSTS | ({"waiting": None} if first else {})
     changed = {"schema", "by_length", "training_data", "cost", "aer", *NEW_IN_3, *NEW_IN_4}
     assert {key: found[key] for key in SCHEMA if key not in changed} == {
         key: record[key] for key in SCHEMA if key not in changed
@@ -113,13 +122,18 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
 
 def test_a_file_of_version_4_has_an_arm_by_the_name_of_its_attention(tmp_path):
     write_json(tmp_path / "results.json", version_4(score()))
-    named = {"arm": "cho2014", "attention": "cho2014", "cost": COST | {"products": None}}
+    named = {"arm": "cho2014", "attention": "cho2014", "cost": COST | NEW_COSTS}
     assert read_results(tmp_path / "results.json") == score() | named
 
 
 def test_a_file_of_version_5_does_not_say_with_which_products(tmp_path):
     write_json(tmp_path / "results.json", version_5(score()))
-    assert read_results(tmp_path / "results.json") == score() | {"cost": COST | {"products": None}}
+    assert read_results(tmp_path / "results.json") == score() | {"cost": COST | NEW_COSTS}
+
+
+def test_a_file_of_version_6_does_not_say_how_much_a_token_costs(tmp_path):
+    write_json(tmp_path / "results.json", version_6(score()))
+    assert read_results(tmp_path / "results.json") == score() | {"cost": COST | {"flops_per_token": None}}
 
 
 def test_what_another_system_wrote_has_neither_attention_nor_seed(tmp_path):

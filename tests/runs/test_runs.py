@@ -71,8 +71,8 @@ def test_what_is_no_run_is_refused(tmp_path):
 
 def test_results_of_a_newer_schema_are_refused(make_run):
     path = make_run("a") / "test" / "results.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 7}))
-    with pytest.raises(InputError, match="schema 7"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 8}))
+    with pytest.raises(InputError, match="schema 8"):
         read_runs([path.parent.parent])
 
 

@@ -8,8 +8,10 @@ from lookback import runs
 from lookback.runs import AER, SCHEMA, Results, schema
 from lookback.runs.schema import Field, fields_of
 
-RECORDS = ("Bucket", "Aer", "Links", "AttentionBucket", "Position", "Convergence", "Agreement", "Cost", "TrainingData")
-TABLES = ("BUCKET", "AER", "LINKS", "ATTENTION", "POSITION", "CONVERGENCE", "AGREEMENT", "COST", "TRAINING_DATA")
+RECORDS = ("Bucket", "Aer", "Links", "LookAer", "AttentionBucket", "Position", "Convergence", "Agreement")
+RECORDS += ("Cost", "TrainingData")
+TABLES = ("BUCKET", "AER", "LINKS", "LOOK_AER", "ATTENTION", "POSITION", "CONVERGENCE", "AGREEMENT")
+TABLES += ("COST", "TRAINING_DATA")
 
 
 @pytest.mark.parametrize(("record", "table"), [("Results", "SCHEMA"), *zip(RECORDS, TABLES, strict=True)])

@@ -11,6 +11,7 @@ COST = {
     "tokens_per_second": 7.5,
     "peak_memory_mb": None,
     "waiting": 0.01,
+    "flops_per_token": 4e6,
     "products": "float32 products (matmul_precision=highest)",
 }
 

@@ -28,6 +28,7 @@ COST = {
     "tokens_per_second": 34_365.1,
     "peak_memory_mb": 1234.5,
     "waiting": 0.012,
+    "flops_per_token": 4e6,
     "products": "float32 products (matmul_precision=highest)",
 }
 

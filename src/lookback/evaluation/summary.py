@@ -18,6 +18,7 @@ from lookback.runs import (
     AttentionBucket,
     Convergence,
     Cost,
+    LookAer,
     Position,
     Prediction,
     Results,
@@ -37,6 +38,7 @@ def results(
     data: str,
     perplexity: float,
     aer: Aer | None,
+    aer_by_look: Sequence[LookAer] | None = None,
     attention_by_length: Sequence[AttentionBucket] | None,
     convergence: Convergence | None,
     cost: Cost,
@@ -49,9 +51,9 @@ def results(
 ) -> Results:
     """Score a test set and describe the run, as results.json holds it (`lookback.runs.SCHEMA`).
 
-    `aer`, `attention_by_length` (a record a bucket of by_length), `convergence` and `agreement` (a record a bucket of
-    distances) are None where there is nothing to say. `segments` are these predictions' counts, where the caller has
-    them already. An empty test set has null scores.
+    `aer`, `aer_by_look` (a record a layer or head), `attention_by_length` (a record a bucket of by_length),
+    `convergence` and `agreement` (a record a bucket of distances) are None where there is nothing to say. `segments`
+    are these predictions' counts, where the caller has them already. An empty test set has null scores.
     Raises `InputError` if what is given does not fit the schema, such as an unknown key in `cost`.
     """
     segments = count(predictions, tokenize) if segments is None else segments
@@ -85,6 +87,7 @@ def results(
         "retention": whole["retention"],
         "retention_ci": whole["retention_ci"],
         "aer": aer,
+        "aer_by_look": None if aer_by_look is None else list(aer_by_look),
         "attention_by_length": None if attention_by_length is None else list(attention_by_length),
         "position_recall": by_position,
         "convergence": convergence,

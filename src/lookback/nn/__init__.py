@@ -19,6 +19,7 @@ from lookback.nn.attention import (
     ScaledDotAttention,
     masked_softmax,
 )
+from lookback.nn.flops import flops_per_token
 from lookback.nn.initialization import initialize
 from lookback.nn.laid_out import LaidOut
 from lookback.nn.loss import TokenLoss, projected_cross_entropy
@@ -68,6 +69,7 @@ __all__ = [
     "TransformerDecoder",
     "TransformerEncoder",
     "TransformerState",
+    "flops_per_token",
     "initialize",
     "length_mask",
     "masked_softmax",

@@ -115,6 +115,22 @@ class Seq2Seq(nn.Module):
         """Read a known target <s> w_1 … w_{T-1}: the vectors that predict w_1 … w_T, and the weights α."""
         return self.decoder.unroll(words, memory)
 
+    @property
+    def look_names(self) -> tuple[str, ...]:
+        """What ``unroll_looks`` gives: each layer and head that looks, where there are several; else nothing."""
+        return self.decoder.look_names
+
+    def unroll_looks(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> Float[Tensor, "batch time looks source"]:
+        """The weights of each of ``look_names``: of a layer the mean of its heads."""
+        _, looks = self.decoder.looks(words, memory)
+        parts = []
+        for look in looks:
+            parts += [look.weights.unsqueeze(2)] if len(looks) > 1 else []
+            parts += [look.heads] if look.heads is not None and look.heads.shape[2] > 1 else []
+        return torch.cat(parts, dim=2)
+
     def unroll_with_own_words(
         self, words: Int[Tensor, "batch time"], memory: Memory, share: float
     ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:

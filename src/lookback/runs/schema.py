@@ -3,7 +3,7 @@
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 Interval = list[float]
 """[low, high]: a 95 % interval"""
@@ -53,6 +53,17 @@ Aer = TypedDict(
     },
 )
 """The alignment error rate of a test set. (`shift_-1` is no name of Python's, hence this form.)"""
+
+
+LookAer = TypedDict(
+    "LookAer",
+    {
+        "look": Annotated[str, "the layer, the head, or the head of a layer: layer 2, head 3, layer 2 head 3"],
+        "shift_0": Annotated[float | None, "its alignment error rate, 0..1 (see AER)"],
+        "shift_-1": Annotated[float | None, "the same, read off one target word earlier"],
+    },
+)
+"""How well one of several looks aligns: of a layer the mean of its heads."""
 
 
 class AttentionBucket(LengthRange):
@@ -118,6 +129,11 @@ class Cost(TypedDict):
     tokens_per_second: Annotated[float | None, "target tokens a second of training"]
     peak_memory_mb: Annotated[float | None, "peak memory in 10^6 bytes; null where it is not measured"]
     waiting: Annotated[float | None, "share of the seconds, 0..1, from the end of a batch to the start of the next"]
+    flops_per_token: Annotated[
+        float | None,
+        "floating-point operations of the matrix products of a forward pass, 25 source and 25 target tokens, over 25; "
+        "null where they are not known",
+    ]
     products: Annotated[str | None, "with what precision it multiplied, and why; null for another system"]
 
 
@@ -144,7 +160,7 @@ class TrainingData(TypedDict):
 class Results(TypedDict):
     """All of results.json."""
 
-    schema: Annotated[int, "version of this description: 6"]
+    schema: Annotated[int, "version of this description: 7"]
     arm: Annotated[str, "name of what is compared; runs of one arm differ in their seeds: names.arm"]
     attention: Annotated[str | None, "name of the attention, as typed: attention=bahdanau; null for another system"]
     seed: Annotated[int | None, "the run's one seed; null for another system"]
@@ -173,6 +189,10 @@ class Results(TypedDict):
     ]
     retention_ci: Annotated[Interval | None, "[low, high]: its 95 % percentile bootstrap interval over sentences"]
     aer: Annotated[Aer | None, "alignment error rate (see AER); null without gold alignments, or attention"]
+    aer_by_look: Annotated[
+        list[LookAer] | None,
+        "alignment error rate of each layer and head (see LOOK_AER); null where there is one look, or no gold",
+    ]
     attention_by_length: Annotated[
         list[AttentionBucket] | None,
         "how the attention looks, a record a bucket of by_length (see ATTENTION); null if it looks nowhere",
@@ -222,6 +242,7 @@ def _field(hint: Any) -> Field:
 
 
 SCHEMA = fields_of(Results)
-BUCKET, AER, LINKS, ATTENTION, POSITION = map(fields_of, (Bucket, Aer, Links, AttentionBucket, Position))
+BUCKET, AER, LINKS, LOOK_AER = map(fields_of, (Bucket, Aer, Links, LookAer))
+ATTENTION, POSITION = map(fields_of, (AttentionBucket, Position))
 CONVERGENCE, AGREEMENT, COST, TRAINING_DATA = map(fields_of, (Convergence, Agreement, Cost, TrainingData))
 """The same as tables: what each key holds, by its name"""

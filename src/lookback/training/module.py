@@ -114,6 +114,8 @@ class TranslationModule(lightning.LightningModule):
         self.test_loss = TokenMean()
         self.predictions: dict[int, Prediction] = {}
         self.attention_quality = AttentionQuality()
+        self.look_quality: dict[str, AttentionQuality] = {}
+        """Of each layer and head, where there are several."""
         self._laid_out: LaidOut | None = None
         """The network laid out for the searches of the present validation or test."""
 
@@ -291,6 +293,7 @@ class TranslationModule(lightning.LightningModule):
     def on_test_epoch_start(self) -> None:
         self.predictions = {}
         self.attention_quality = AttentionQuality()
+        self.look_quality = {name: AttentionQuality() for name in self.model.look_names}
         self.test_loss.reset()
         self._laid_out = self.model.laid_out()
 
@@ -319,6 +322,11 @@ class TranslationModule(lightning.LightningModule):
         if self.model.looks_back:
             for i, row, weights in zip(batch.ids.tolist(), rows, self.word_weights(batch, rows), strict=True):
                 self.attention_quality.add(i, len(words(row["source"])), weights, gold_of(row, weights.shape))
+            if "alignment" in texts.column_names:
+                for name, looks in self.word_weights.by_look(batch, rows).items():
+                    for i, row, weights in zip(batch.ids.tolist(), rows, looks, strict=True):
+                        gold = gold_of(row, weights.shape)
+                        self.look_quality[name].add(i, len(words(row["source"])), weights, gold)
 
 
 def is_logged(trainer: lightning.Trainer) -> bool:

@@ -11,6 +11,7 @@ from lightning.pytorch.plugins.environments import LightningEnvironment
 from lookback.common.words import Link, has_spaced_words
 from lookback.data import TranslationData
 from lookback.evaluation import agreement, count, label, results, rise_in_words
+from lookback.evaluation.alignment.attention_quality import aer_by_look
 from lookback.runs import Prediction, write_predictions, write_results
 from lookback.runs.provenance import git_revision, versions
 from lookback.runs.schema import Agreement, Convergence, Cost, Results, TrainingData
@@ -78,6 +79,7 @@ def test(
         data=data_name,
         perplexity=_perplexity(float(module.test_loss.compute())),
         aer=module.attention_quality.aer(),
+        aer_by_look=aer_by_look(module.look_quality),
         attention_by_length=module.attention_quality.by_length() if looks_back else None,
         convergence=convergence,
         cost=cost,
@@ -149,6 +151,9 @@ def print_results(record: Results) -> None:
     if record["aer"] is not None:
         shares = (f"{record['aer'][shift]['aer']:.3f}" for shift in ("shift_0", "shift_-1"))
         print("alignment error rate {} (read one step later {})".format(*shares))
+    if (looks := record["aer_by_look"]) is not None:
+        best = min(looks, key=lambda look: math.inf if look["shift_0"] is None else look["shift_0"])
+        print(f"of {len(looks)} layers and heads, {best['look']} aligns best: {best['shift_0']:.3f}")
     for distance in record["agreement"] or []:
         if distance["n"]:
             low, high = distance["ci"] or (math.nan, math.nan)

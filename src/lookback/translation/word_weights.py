@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from lookback.common.special_tokens import PAD
 from lookback.data import Batch, Tokenizer
 from lookback.evaluation import merge_to_words
-from lookback.nn import Network
+from lookback.nn import Network, Seq2Seq
 
 
 class WordWeights:
@@ -44,9 +45,33 @@ class WordWeights:
         Raises:
             ValueError: if there are not as many texts as pairs.
         """
-        if len(texts) != len(batch):
-            raise ValueError(f"len(texts)={len(texts)}: expected {len(batch)}, one for each row of the batch")
-        _, weights_of_tokens = self.network.unroll(batch.inputs, self.network.encode(batch.source, batch.source_length))
+        _check_texts(texts, batch)
+        memory = self.network.encode(batch.source, batch.source_length)
+        _, weights = self.network.unroll(batch.inputs, memory)
+        return self._merged(weights, batch, texts)
+
+    @torch.inference_mode()
+    def by_look(self, batch: Batch, texts: Sequence[Mapping[str, str]]) -> dict[str, list[NDArray[np.float64]]]:
+        """The same of each layer and head, by its name. Empty for a network that has one look.
+
+        Args:
+            batch: as above.
+            texts: as above.
+
+        Raises:
+            ValueError: if there are not as many texts as pairs.
+        """
+        _check_texts(texts, batch)
+        if not isinstance(self.network, Seq2Seq) or not self.network.look_names:
+            return {}
+        memory = self.network.encode(batch.source, batch.source_length)
+        looks = self.network.unroll_looks(batch.inputs, memory).unbind(2)
+        named = zip(self.network.look_names, looks, strict=True)
+        return {name: self._merged(weights, batch, texts) for name, weights in named}
+
+    def _merged(
+        self, weights_of_tokens: Tensor, batch: Batch, texts: Sequence[Mapping[str, str]]
+    ) -> list[NDArray[np.float64]]:
         weights = weights_of_tokens.cpu().double().numpy()
         sizes = zip((batch.outputs != PAD).sum(1).tolist(), batch.source_length.tolist(), strict=True)
         merged = []
@@ -55,6 +80,11 @@ class WordWeights:
             source, source_words = _words(self.source_tokenizer, text["source"])
             merged.append(merge_to_words(cells[:rows, :columns], target, source, target_words, source_words))
         return merged
+
+
+def _check_texts(texts: Sequence[Mapping[str, str]], batch: Batch) -> None:
+    if len(texts) != len(batch):
+        raise ValueError(f"len(texts)={len(texts)}: expected {len(batch)}, one for each row of the batch")
 
 
 def _words(tokenizer: Tokenizer, text: str) -> tuple[list[int], int]:

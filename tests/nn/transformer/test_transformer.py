@@ -299,3 +299,32 @@ def test_gradients_are_autograds_of_the_equations():
 
     parameters = [parameter.detach().clone().requires_grad_() for parameter in model.parameters()]
     assert torch.autograd.gradcheck(loss, parameters)
+
+
+def test_each_layer_and_head_has_a_name_and_weights_of_its_own():
+    model = Architecture(MultiHeadAttention, layers=2, transformer=BOTH).build()
+    source, lengths = source_batch(SOURCES)
+    words = target_batch(TARGETS)[:, :-1]
+    with torch.no_grad():
+        memory = model.encode(source, lengths)
+        looks = dict(zip(model.look_names, model.unroll_looks(words, memory).unbind(2), strict=True))
+        weights = model.unroll(words, memory)[1]
+    heads = [f"layer {layer} head {head}" for layer in (1, 2) for head in (1, 2)]
+    assert list(looks) == ["layer 1", *heads[:2], "layer 2", *heads[2:]]
+    for layer in (1, 2):
+        mean = (looks[f"layer {layer} head 1"] + looks[f"layer {layer} head 2"]) / 2
+        torch.testing.assert_close(looks[f"layer {layer}"], mean, rtol=0, atol=1e-12)
+    torch.testing.assert_close((looks["layer 1"] + looks["layer 2"]) / 2, weights, rtol=0, atol=1e-12)
+    assert not torch.allclose(looks[heads[0]], looks[heads[1]], atol=1e-3)
+
+
+@pytest.mark.parametrize("query", ["previous", "current", "between"])
+def test_a_recurrent_decoder_has_the_looks_of_its_heads(query: str):
+    model = Architecture(MultiHeadAttention, query=query).build()
+    words = target_batch(TARGETS)[:, :-1]
+    with torch.no_grad():
+        memory = model.encode(*source_batch(SOURCES))
+        looks = model.unroll_looks(words, memory)
+        assert model.look_names == ("head 1", "head 2")
+        torch.testing.assert_close(looks.mean(2), model.unroll(words, memory)[1], rtol=0, atol=1e-12)
+    assert Architecture().build().look_names == ()

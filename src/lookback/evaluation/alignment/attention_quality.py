@@ -1,6 +1,6 @@
 """How well and how sharply a model looks: its links against gold ones, and diagnostics of its weights by length."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lookback.data.corpora.gold_alignment import Gold
 from lookback.evaluation import BOUNDS, SHIFTS, Diagnostics, LinkCounts, count_links, diagnose, shifted_links
 from lookback.evaluation.length_curve import cut
-from lookback.runs.schema import Aer, AttentionBucket, Links
+from lookback.runs.schema import Aer, AttentionBucket, Links, LookAer
 
 
 class _Look(NamedTuple):
@@ -56,6 +56,18 @@ class AttentionQuality:
         if (aer := self.aer()) is not None:
             found |= {"aer": aer["shift_0"]["aer"], "aer_shift_-1": aer["shift_-1"]["aer"]}
         return {f"attention/{name}": value for name, value in found.items() if value is not None}
+
+
+def aer_by_look(looks: Mapping[str, AttentionQuality]) -> list[LookAer] | None:
+    """``aer_by_look`` of results.json, from the sentences of each layer and head; None where there is one look, or no
+    gold."""
+    found = {name: quality.aer() for name, quality in looks.items()}
+    scored = {name: aer for name, aer in found.items() if aer is not None}
+    records: list[LookAer] = [
+        {"look": name, "shift_0": aer["shift_0"]["aer"], "shift_-1": aer["shift_-1"]["aer"]}
+        for name, aer in scored.items()
+    ]
+    return records or None
 
 
 def gold_of(row: dict[str, Any], shape: tuple[int, ...]) -> Gold | None:

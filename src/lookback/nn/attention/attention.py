@@ -73,6 +73,8 @@ class Attention(nn.Module):
     """True where a look depends on what the looks before it found: then steps are taken one after the other. One that
     only counts its steps has a state, but does not remember: it gives ``read_all`` too."""
 
+    heads: int = 1
+    """How many looks it takes at once, each with weights of its own."""
     projects: ClassVar[bool] = False
     """True where its context is a projection of its own, False where it is a sum of encoder states."""
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from lookback.common.checks import Depth, PartialShare, Size, Width, checked
 from lookback.common.special_tokens import PAD
-from lookback.nn.attention import Attention, Reader
+from lookback.nn.attention import Attention, Look, Reader
 from lookback.nn.kernels.derivatives import CELL_STEPS
 from lookback.nn.kernels.unroll import Loop
 from lookback.nn.memory import Memory
@@ -92,7 +92,7 @@ class RecurrentDecoder(nn.Module):
         self.attention = attention
         self.query = query
         self.order = ORDERS[query]()
-        self.looks = looks
+        self.bottom_looks = looks == "bottom"
         self.input_feeding = input_feeding
         self.context_to = tuple(context_to)
         self.residual = residual
@@ -188,14 +188,21 @@ class RecurrentDecoder(nn.Module):
         """
         if self.fast and self.is_written_out:
             return self._unroll_written_out(words, memory)
-        reader = self.attention.over(memory)
-        state = self._start(memory, reader)
-        embedded = self.dropout(self.embedding(words))
-        if self.needs_loop:
-            return self._unroll_step_by_step(embedded, state)
-        query = self._queries_at_once(embedded, state)
-        look = reader.read_all(query)
-        return self.dropout(self.readout(query, embedded, look.context)), look.weights
+        vectors, look = self._unroll_plainly(words, memory)
+        return vectors, look.weights
+
+    @property
+    def look_names(self) -> tuple[str, ...]:
+        """Of each head, where there are several."""
+        heads = self.attention.heads
+        return tuple(f"head {head}" for head in range(1, heads + 1)) if heads > 1 else ()
+
+    def looks(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> tuple[Float[Tensor, "batch time readout"], list[Look]]:
+        """``unroll``, with the look itself, which has the weights of each head."""
+        vectors, look = self._unroll_plainly(words, memory)
+        return vectors, [look]
 
     def vectors(self, words: Int[Tensor, "batch time"], memory: Memory) -> Float[Tensor, "batch time readout"]:
         """The vectors of ``unroll``, where nobody asks for the weights."""
@@ -247,26 +254,37 @@ class RecurrentDecoder(nn.Module):
         fixed = reader.read(gates[:, :1], ()).context
         return gates + self.layers[0].gates(fixed, first=self.embedding_size, bias=False)
 
+    def _unroll_plainly(
+        self, words: Int[Tensor, "batch time"], memory: Memory
+    ) -> tuple[Float[Tensor, "batch time readout"], Look]:
+        reader = self.attention.over(memory)
+        state = self._start(memory, reader)
+        embedded = self.dropout(self.embedding(words))
+        if self.needs_loop:
+            return self._unroll_step_by_step(embedded, state)
+        query = self._queries_at_once(embedded, state)
+        look = reader.read_all(query)
+        return self.dropout(self.readout(query, embedded, look.context)), look
+
     def _unroll_step_by_step(
         self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Float[Tensor, "batch time readout"], Look]:
         gates_of_words = self._with_fixed_context(self.layers[0].gates(embedded), state.reader)
         # unbind, not indexing: its backward is one stack, where each index would add into a tensor of the full size
         steps = zip(gates_of_words.unsqueeze(2).unbind(1), embedded.unsqueeze(2).unbind(1), strict=True)
-        queries, contexts, weights, vectors = [], [], [], []
+        queries, looks, vectors = [], [], []
         for gates, word in steps:
             recurrent, query, look = self.order.step(self, state, gates)
             vector = self.dropout(self.readout(query, word, look.context)) if self.input_feeding else None
             state = DecoderState(recurrent, vector, look.state, state.reader)
             queries.append(query)
-            contexts.append(look.context)
-            weights.append(look.weights)
+            looks.append(look)
             if vector is not None:
                 vectors.append(vector)
+        look = Look.of_steps(looks)
         if self.input_feeding:
-            return torch.cat(vectors, dim=1), torch.cat(weights, dim=1)
-        query, context = torch.cat(queries, dim=1), torch.cat(contexts, dim=1)
-        return self.dropout(self.readout(query, embedded, context)), torch.cat(weights, dim=1)
+            return torch.cat(vectors, dim=1), look
+        return self.dropout(self.readout(torch.cat(queries, dim=1), embedded, look.context)), look
 
     def _queries_at_once(
         self, embedded: Float[Tensor, "batch time embedding"], state: DecoderState

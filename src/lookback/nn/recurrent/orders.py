@@ -33,12 +33,12 @@ class LookThenMove:
     ) -> tuple[Float[Tensor, "batch n layers state"], Float[Tensor, "batch n hidden"], Look]:
         """The recurrent state after the step, the state that looked, and what it found."""
         first, query = decoder.layers[0], decoder.output(state.recurrent)
-        asks = first.hidden(state.recurrent[:, :, 0]) if decoder.looks == "bottom" else query
+        asks = first.hidden(state.recurrent[:, :, 0]) if decoder.bottom_looks else query
         look = state.reader.read(asks, state.attention)
         if decoder.context_enters_step:
             gates = gates + first.gates(look.context, first=decoder.embedding_size, bias=False)
         moved = first.step(gates, state.recurrent[:, :, 0])
-        above = look.context if decoder.looks == "bottom" else None
+        above = look.context if decoder.bottom_looks else None
         return decoder.advance_above(moved, state.recurrent, above), query, look
 
     def queries(
@@ -78,7 +78,7 @@ class MoveThenLook:
             first = decoder.layers[0].network.input_size - state.feed.shape[-1]
             gates = gates + decoder.layers[0].gates(state.feed, first=first, bias=False)
         moved = decoder.layers[0].step(gates, state.recurrent[:, :, 0])
-        if decoder.looks == "bottom":
+        if decoder.bottom_looks:
             look = state.reader.read(decoder.layers[0].hidden(moved), state.attention)
             recurrent = decoder.advance_above(moved, state.recurrent, look.context)
             return recurrent, decoder.output(recurrent), look
@@ -127,7 +127,7 @@ class LookBetween:
         between = decoder.layers[0].step(gates, state.recurrent[:, :, 0])
         look = state.reader.read(second.hidden(between), state.attention)
         moved = second.step(second.gates(look.context), between)
-        above = look.context if decoder.looks == "bottom" else None
+        above = look.context if decoder.bottom_looks else None
         recurrent = decoder.advance_above(moved, state.recurrent, above)
         return recurrent, decoder.output(recurrent), look
 

@@ -120,6 +120,16 @@ class TransformerDecoder(nn.Module):
             self.vocabulary.weight = self.embedding.weight
 
     @property
+    def look_names(self) -> tuple[str, ...]:
+        """Of each layer, and of each head of it, where there are several."""
+        depths, heads = range(1, len(self.layers) + 1), range(1, self.attention.heads + 1)
+        names = []
+        for layer in [f"layer {depth}" for depth in depths] if len(depths) > 1 else [""]:
+            names += [layer] if layer else []
+            names += [f"{layer} head {head}".lstrip() for head in heads] if len(heads) > 1 else []
+        return tuple(names)
+
+    @property
     def attention(self) -> Attention:
         """The first layer's; those of the others are of its kind."""
         return self.layers[0].attention

@@ -81,11 +81,16 @@ def _by_length(run: Run, buckets: Sequence[str]) -> Row:
 
 
 def _alignment(run: Run) -> Row:
-    """The alignment error rate at either shift, 0..1."""
+    """The alignment error rate at either shift, 0..1, and that of the layer or head that aligns best, with its name."""
     quality = run.results["aer"] if run.results else None
+    looks = (run.results["aer_by_look"] or []) if run.results else []
+    scored = [(look["shift_0"], look["look"]) for look in looks if look["shift_0"] is not None]
+    aer, name = min(scored, default=(None, None))
     return {
         "aer_shift_0": quality["shift_0"]["aer"] if quality else None,
         "aer_shift_-1": quality["shift_-1"]["aer"] if quality else None,
+        "best_look": name,
+        "best_look_aer": aer,
     }
 
 

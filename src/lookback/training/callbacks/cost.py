@@ -10,6 +10,7 @@ import torch
 from lightning.pytorch.callbacks import Callback
 
 from lookback.data import Batch
+from lookback.nn import Seq2Seq, flops_per_token
 from lookback.runs.schema import Cost as CostRecord
 from lookback.training.callbacks import peak_memory
 from lookback.training.module import is_logged
@@ -113,7 +114,7 @@ class Cost(Callback):
             "waiting": round(self.waiting / self.seconds, 4) if self.seconds else None,
         }
 
-    def summary(self, model: torch.nn.Module, products: str) -> CostRecord:
+    def summary(self, model: Seq2Seq, products: str) -> CostRecord:
         """``cost`` of results.json.
 
         Args:
@@ -129,6 +130,7 @@ class Cost(Callback):
             "tokens_per_second": rates["tokens_per_second"],
             "peak_memory_mb": rates["peak_memory_mb"],
             "waiting": rates["waiting"],
+            "flops_per_token": flops_per_token(model),
             "products": products,
         }
 

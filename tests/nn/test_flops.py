@@ -1,0 +1,34 @@
+import pytest
+
+from lookback.nn import AdditiveAttention, Attention, FixedContext, MultiHeadAttention, flops_per_token
+from support.toy import ATTENTIONS, Architecture
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS.values())
+@pytest.mark.parametrize("transformer", [(), ("encoder", "decoder")])
+def test_every_network_is_counted_and_left_as_it_is(attention: type[Attention], transformer: tuple[str, ...]):
+    model = Architecture(attention, transformer=transformer).build()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    assert flops_per_token(model) > 0
+    assert all(value.equal(before[name]) for name, value in model.state_dict().items())
+
+
+def test_the_products_of_a_recurrent_network_are_all_counted():
+    """Two operations a weight and token, and the fixed vector's part of the gates once a sentence's step."""
+    model = Architecture(FixedContext, context_to=("init", "step"), readout="linear").build()
+    encoder = sum(2 * weight.numel() for name, weight in model.encoder.layers.named_parameters() if "weight" in name)
+    decoder = model.decoder
+    matrices = [decoder.layers[0].network.weight_ih_l0, decoder.layers[0].network.weight_hh_l0]
+    matrices += [decoder.readout.from_query.weight, decoder.readout.from_embedding.weight, decoder.vocabulary.weight]
+    once = 2 * decoder.initial.weight.numel() / 25
+    expected = encoder + sum(2 * matrix.numel() for matrix in matrices) + once
+    assert flops_per_token(model) == pytest.approx(expected)
+
+
+def test_looking_costs_more_and_the_fast_loop_costs_the_same():
+    none, additive = (Architecture(kind).build() for kind in (FixedContext, AdditiveAttention))
+    assert flops_per_token(additive) > flops_per_token(none)
+    fast = flops_per_token(additive)
+    additive.decoder.fast = False
+    assert flops_per_token(additive) == fast
+    assert flops_per_token(Architecture(MultiHeadAttention, layers=2, transformer=("encoder", "decoder")).build()) > 0
