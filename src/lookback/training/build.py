@@ -4,11 +4,13 @@ Some arguments of Lightning's ``Trainer`` depend on the data: when to validate, 
 """
 
 import math
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
 from lightning import Callback
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from lookback.common.configs import build, without_environment
 from lookback.common.errors import InputError, config_errors
@@ -19,6 +21,7 @@ from lookback.search import Search
 from lookback.training.module import TranslationModule
 from lookback.training.settings import check_accelerator
 from lookback.translation.build import build_model
+from lookback.translation.sizes import sizes_for
 from lookback.translation.writing import read_dictionary
 
 VALIDATIONS = 10
@@ -116,6 +119,29 @@ def build_once(config: DictConfig, joint: bool, bleu_tokenize: str) -> None:
         optimizer = module.optimizer(module.parameters())
     with config_errors("scheduler"):
         module.schedule(optimizer, 1)
+
+
+def choose_sizes(config: DictConfig, data: TranslationData) -> None:
+    """Gives the config the sizes that ``parameters`` asks for, if it asks, once the vocabularies are known.
+
+    Raises:
+        InputError: if no sizes give that many.
+    """
+    if config.get("parameters") is None:
+        return
+    source, target = data.source_tokenizer, data.target_tokenizer
+    sizes = sizes_for(config, config.parameters, len(source), len(target), source is target)
+    for key, size in sizes.items():
+        OmegaConf.update(config, key, size)
+
+
+def keep_sizes(config: DictConfig, settled: Mapping[str, Any]) -> None:
+    """Gives the config the sizes that ``parameters`` has given another of the same training."""
+    if config.get("parameters") is None or settled.get("parameters") != config.parameters:
+        return
+    for side, key in product(("encoder", "decoder"), ("hidden_size", "feed_forward_size")):
+        if key in settled[side] and key in config[side]:
+            config[side][key] = settled[side][key]
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:

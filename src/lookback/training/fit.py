@@ -28,6 +28,8 @@ from lookback.training.build import (
     build_data,
     build_module,
     build_once,
+    choose_sizes,
+    keep_sizes,
     plain_config,
     stream_settings,
     validation_settings,
@@ -93,10 +95,12 @@ def _train(config: DictConfig, run: RunDirectory, sweep: Path | None) -> Results
             if data is None:
                 _settle(config, run, None)
                 data = _prepare_data(config)
+                choose_sizes(config, data)
                 data.save_tokenizers(run.tokenizers)
             record, trackers = _train_and_test(config, run, data, resumed, sweep)
             composed.trainer.precision = config.trainer.precision  # what auto has become
             composed.matmul_precision = config.matmul_precision
+            keep_sizes(composed, config)
             with atomic_write(run.test / "config.yaml") as file:  # .hydra changes when a command for the run is typed
                 file.write(OmegaConf.to_yaml(composed).encode())
         exit_code = 0
@@ -124,6 +128,8 @@ def train_as_rank(config: DictConfig, directory: Path | str, ready: Callable[[],
     resumed = resumed_from(run)
     _settle(config, run, resumed)
     data = _prepare_data(config)
+    if resumed is None:
+        choose_sizes(config, data)
     settle_precision(config, data, None)
     lightning.seed_everything(config.seed, verbose=False)
     module = build_module(config, data.source_tokenizer, data.target_tokenizer, data.corpus.bleu_tokenize)
@@ -140,6 +146,7 @@ def _settle(config: DictConfig, run: RunDirectory, resumed: Resumed | None) -> N
     check_ranks(config)
     if resumed is not None:
         keep_precision(config, resumed.config)
+        keep_sizes(config, resumed.config)
     if config.names.arm is None:
         config.names.arm = arm_name(run.path, config.names.attention)
 

@@ -10,6 +10,7 @@ from lookback.runs.checkpoint import is_torn, read_checkpoint
 from lookback.runs.directory import RunDirectory
 
 _FIXED = (
+    "parameters",  # first: sizes follow from it
     "attention",
     "encoder",
     "decoder",
@@ -116,7 +117,7 @@ def _with_later_settings(config: dict[str, Any]) -> dict[str, Any]:
     """With what a checkpoint does not hold that was written before these settings existed."""
     added: dict[str, dict[str, Any]] = {"loss": {"normalize": "tokens", "coverage": 0.0}, "decoder": {"looks": "top"}}
     groups = {group: {**later, **config.get(group, {})} for group, later in added.items()}
-    return {"scheduled_sampling": 0.0, **config, **groups}
+    return {"scheduled_sampling": 0.0, "parameters": None, **config, **groups}
 
 
 def check_not_shorter(resumed: Resumed, max_epochs: int) -> None:

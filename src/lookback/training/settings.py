@@ -66,7 +66,8 @@ class TrainSettings(TypedDict):
 
     seed: Seed
     learning_rate: LearningRate
-    query_state: Order
+    query_state: NotRequired[Order]
+    parameters: NotRequired[Size | None]
     batch: BatchSettings
     initialization: InitializationSettings
     label_smoothing: PartialShare

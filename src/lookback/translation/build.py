@@ -22,6 +22,16 @@ def build_model(
     Raises:
         InputError: if encoder and decoder do not fit together, or if a first weight cannot be drawn as asked.
     """
+    model = build_network(config, source_vocabulary, target_vocabulary, share_embeddings)
+    with config_errors("initialization"):
+        initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
+    return model
+
+
+def build_network(
+    config: DictConfig, source_vocabulary: int, target_vocabulary: int, share_embeddings: bool
+) -> Seq2Seq:
+    """The same, with weights as torch draws them."""
     encoder = build(config.encoder, nn.Module, vocabulary_size=source_vocabulary)
     attention = build(
         config.attention, Attention, query_size=config.decoder.hidden_size, memory_size=encoder.memory_size
@@ -31,7 +41,4 @@ def build_model(
         del supplied["init_size"]  # it starts from no state
     decoder = build(config.decoder, nn.Module, **supplied)
     with config_errors():
-        model = Seq2Seq(encoder, decoder, share_embeddings)
-    with config_errors("initialization"):
-        initialize(model, config.initialization.deviation, config.initialization.attention_deviation)
-    return model
+        return Seq2Seq(encoder, decoder, share_embeddings)
