@@ -17,7 +17,7 @@ def plain_search(model: Seq2Seq, source: Tensor, lengths: Tensor, beam_size: int
     translations = words[:, :, None]
     for _ in range(steps):
         state, vectors, _ = model.decoder.step(state, words)
-        scores = model.decoder.log_probabilities(vectors)
+        scores = model.logits(vectors).log_softmax(-1)
         scores[..., [PAD, BOS, EOS]] = -torch.inf
         totals, best = (totals.unsqueeze(-1) + scores).flatten(1).topk(beam_size)
         origin, words = best // scores.shape[-1], best % scores.shape[-1]

@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 from lookback.commands.kept_settings import KeptSettings, restored_if_refused
 from lookback.commands.launch import COMMANDS, explain, plain_errors, resumed_arguments, with_flags_first
 from lookback.common.errors import InputError
-from support.running import CONF, modules_after
+from support.running import CONF, choices, modules_after
 
 
 def composition_error(*overrides: str) -> BaseException:
@@ -34,7 +34,7 @@ def composition_error(*overrides: str) -> BaseException:
     [
         ("seeed=3", ["seeed", "did you mean seed?"]),
         ("decoder.hiden_size=3", ["decoder.hiden_size", "did you mean hidden_size?"]),
-        ("attention=bahdanu", ["attention=bahdanu", "bahdanau, dot, general, none", "did you mean bahdanau?"]),
+        ("attention=bahdanu", ["attention=bahdanu", ", ".join(choices("attention")), "did you mean bahdanau?"]),
         ("atention=none", ["atention", "did you mean attention?"]),
         ("seed=[1,", ["seed=[1,"]),
         ("+seed=1", ["seed"]),

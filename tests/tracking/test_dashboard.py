@@ -75,7 +75,8 @@ def test_what_is_printed_is_a_workspace_that_wandb_workspaces_reads(printed: dic
 
 def test_the_custom_charts_are_the_preset_that_is_printed_beside(printed: dict[str, Any]) -> None:
     (chart,) = printed["charts"]
-    assert chart["spec"] == length_curve_spec(["none", "bahdanau", "dot", "general"])
+    attentions = list(OmegaConf.load(CONF / "dashboard.yaml").attentions)
+    assert chart["spec"] == length_curve_spec(attentions)
     assert chart["name"] == preset_name(chart["spec"])
     drawn = panels(printed, "Vega2")
     assert [panel["config"]["fieldSettings"]["bleu"] for panel in drawn] == list(CHART_MEASURES)

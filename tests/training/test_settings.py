@@ -56,14 +56,14 @@ LEGAL = {
     "0": "alignment_base seed subset_seed dropout label_smoothing deviation attention_deviation eps momentum rho "
     "weight_decay constant.scheduler.warmup_updates cosine.scheduler.warmup_updates "
     "luong.scheduler.warmup_updates start halvings patience min_delta minutes gradient_clip_val num_sanity_val_steps "
-    "limit_factor length_normalization shift",
+    "limit_factor length_normalization shift loss.coverage scheduled_sampling",
     "1.5": "max_length_ratio learning_rate lr deviation attention_deviation weight_decay gradient_clip_val min_delta "
-    "minutes limit_factor length_normalization temperature",
+    "loss.coverage minutes limit_factor length_normalization temperature",
     "null": "files.train files.validation files.test train.source train.target validation.source validation.target "
     "test.source test.target test.alignment source_language target_language data.name data_dir revision cache limit "
     "subset_seed train_max_length max_length_ratio tokenizer.source tokenizer.target query fused deviation "
     "attention_deviation max_time gradient_clip_val limit_train_batches check_val_every_n_epoch val_check_interval "
-    "check_on_train_epoch_end entity group logger.name chart names.arm evaluate.search input "
+    "parameters check_on_train_epoch_end entity group logger.name chart names.arm evaluate.search input "
     "out reverse gold compare.source reference baseline systems compare.alignments compare.bleu_tokenize "
     "evaluate.data.bleu_tokenize doctor.source "
     "doctor.target evaluate.unknown_words translate.unknown_words doctor.unknown_words",

@@ -35,10 +35,10 @@ def test_only_training_multiplies_with_less_than_float32(
         inner = getattr(owner, name)
 
         @wraps(inner)
-        def watched(self: Any, *arguments: Any) -> Any:
+        def watched(self: Any, *arguments: Any, **named: Any) -> Any:
             setting = torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu")
             seen.setdefault(what(self), set()).add(setting)
-            return inner(self, *arguments)
+            return inner(self, *arguments, **named)
 
         monkeypatch.setattr(owner, name, watched)
 

@@ -73,6 +73,8 @@ class Attention(nn.Module):
     """True where a look depends on what the looks before it found: then steps are taken one after the other. One that
     only counts its steps has a state, but does not remember: it gives ``read_all`` too."""
 
+    sums_to_one: ClassVar[bool] = True
+    """False where the weights of a look may sum to less than 1."""
     heads: int = 1
     """How many looks it takes at once, each with weights of its own."""
     projects: ClassVar[bool] = False

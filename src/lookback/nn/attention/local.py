@@ -92,6 +92,8 @@ class LocalPredictiveAttention(LocalAttention):
     their sum is below 1.
     """
 
+    sums_to_one = False
+
     def __init__(self, query_size: Size, memory_size: Size, attention_size: Width, half_width: Width = 10) -> None:
         super().__init__(query_size, memory_size, half_width)
         self.position_hidden = nn.Linear(query_size, attention_size, bias=False)
