@@ -52,6 +52,8 @@ def test_a_choice_trains(group: str, choice: str, tmp_path: Path, text_files: li
         data = [grammar_cache]
     if (group, choice) == ("tokenizer", "file"):
         data = [*data, *tokenizer_files(tmp_path / "tokenizer")]
+    if choice == "vaswani2017":
+        data = [*data, "batch.unit=sentences"]  # the tiny size counts them
     record = run(tmp_path, *data, f"{group}={choice}", tiny_data=grammar_cache in data)
     assert read_results(tmp_path / "test" / "results.json") == record
     assert record["cost"]["updates"] == 3
@@ -150,7 +152,9 @@ def test_an_experiment_opens_with_its_command_and_fixes_its_seed(experiment: str
     assert "\nseed: 1\n" in (CONF / "experiment" / f"{experiment}.yaml").read_text()
 
 
-@pytest.mark.parametrize(("experiment", "parameters"), [("bahdanau2015", 80e6), ("luong2015", 230e6)])
+@pytest.mark.parametrize(
+    ("experiment", "parameters"), [("bahdanau2015", 80e6), ("luong2015", 230e6), ("vaswani2017", 63e6)]
+)
 def test_the_papers_networks_have_their_sizes(experiment: str, parameters: float, tmp_path: Path) -> None:
     import torch
 
@@ -158,7 +162,8 @@ def test_the_papers_networks_have_their_sizes(experiment: str, parameters: float
 
     config = compose(tmp_path, f"experiment={experiment}", tiny=False)
     with torch.device("meta"):
-        model = build_model(config, config.tokenizer.vocabulary_size, config.tokenizer.vocabulary_size)
+        size = config.tokenizer.vocabulary_size
+        model = build_model(config, size, size, share_embeddings=config.tokenizer.joint)
     assert sum(parameter.numel() for parameter in model.parameters()) == pytest.approx(parameters, rel=0.02)
 
 
@@ -195,7 +200,7 @@ def test_the_sums_of_the_papers_are_their_recipes(tmp_path: Path) -> None:
 
 def test_every_recipe_of_a_paper_lists_its_departures() -> None:
     recipes = [name for name in choices("experiment") if name[-4:].isdigit()]
-    assert len(recipes) == 4
+    assert len(recipes) == 5
     for name in recipes:
         text = (CONF / "experiment" / f"{name}.yaml").read_text()
         assert "# Departures from the paper" in text, name

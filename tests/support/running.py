@@ -86,7 +86,8 @@ def compose(directory: Path | str, *overrides: str, tiny_data: bool = True, tiny
 def _tiny_model(overrides: Sequence[str]) -> Iterator[str]:
     """The sizes of both sides, each recurrent or a Transformer's."""
     chosen = dict(override.split("=", 1) for override in overrides if "=" in override)
-    of_both = any("transformer" in chosen.get(group, "") for group in ("model", "experiment"))
+    wholes = {"model": ("transformer",), "experiment": ("transformer_small", "vaswani2017")}
+    of_both = any(chosen.get(group) in names for group, names in wholes.items())
     for side in ("encoder", "decoder"):
         is_transformer = of_both or chosen.get(side) == "transformer"
         yield from (size for size in (TINY_TRANSFORMER if is_transformer else TINY_MODEL) if size.startswith(side))
