@@ -221,3 +221,40 @@ def test_a_signature_stands_under_every_measure(arms):
     assert version.startswith("version:")
     said = length_chart(arms, measure="chrf").to_dict()["title"]["subtitle"][-1]
     assert said == f"chrF2 with sacrebleu's defaults · {version}"
+
+
+@pytest.fixture(scope="module")
+def thirteen(make_run_at, tmp_path_factory):
+    """One run of each, with gaps between their lines."""
+    place = tmp_path_factory.mktemp("thirteen")
+    names = ["none", *(f"arm{number}" for number in range(12))]
+    return [
+        read_run(make_run_at(place / name, name, 1, slope=0.001 * (index + 1), lengths=FULL[:120]))
+        for index, name in enumerate(names)
+    ]
+
+
+def test_more_arms_than_colours_are_told_apart_by_dashes_and_marks_and_no_band_hides_them(thirteen):
+    chart = length_chart(thirteen)
+    lines = [layer for layer in layers(chart) if layer["mark"]["type"] == "line"]
+    marks = next(layer for layer in layers(chart) if layer["mark"]["type"] == "point")["encoding"]
+    assert len(lines) == 2
+    assert not [layer for layer in layers(chart) if layer["mark"]["type"] == "area"]
+    assert "band" not in " ".join(chart.to_dict()["title"]["subtitle"])
+    for line in lines:
+        channels = [line["encoding"][name]["scale"] for name in ("color", "strokeDash")]
+        assert len({tuple(scale["domain"]) for scale in (*channels, marks["shape"]["scale"])}) == 1
+        looks = list(zip(channels[0]["range"], map(tuple, channels[1]["range"]), strict=True))
+        assert len(set(looks)) == len(thirteen)
+    points_of = list(zip(channels[0]["range"], marks["shape"]["scale"]["range"], strict=True))
+    assert len(set(points_of)) == len(thirteen)
+
+
+def test_few_arms_have_no_dashes(arms):
+    assert all("strokeDash" not in layer.get("encoding", {}) for layer in layers(length_chart(arms)))
+
+
+def test_thirteen_arms_are_drawn(thirteen, tmp_path):
+    paths = save_chart(length_chart(thirteen), tmp_path, "length_curve")
+    drawn = {element.get("stroke-dasharray") for element in ElementTree.parse(paths[1]).iter()} - {None}
+    assert {"7,3"} <= drawn

@@ -11,6 +11,7 @@ from lookback.report.charts.charts import (
     Point,
     axis_end,
     color_and_shape,
+    dash,
     layer_chart,
     length_axis,
     limit_layers,
@@ -41,18 +42,20 @@ def budget_charts(scored: Scored) -> list[alt.LayerChart]:
 
 def _chart(scored: Scored, moment: int, lines: Lines, singles: list[Point], scale: alt.Scale) -> alt.LayerChart:
     means, number = _all(lines), measure_of("bleu").number
-    color, shape = color_and_shape(scored.names, _legend(scored.moments[moment]))
+    legend = _legend(scored.moments[moment])
+    (color, shape), dashed = color_and_shape(scored.names, legend), dash(scored.names, legend)
     layers = ArmMarks(
         x=length_axis(means),
         y=alt.Y("bleu:Q", title="BLEU", scale=scale, axis=alt.Axis(tickCount=6)),
         color=color,
         shape=shape,
+        dash=dashed,
         tooltip=bucket_tooltip(alt.Tooltip("bleu:Q", format=number)),
         bounds=(alt.Y("low:Q", title="BLEU", scale=scale), alt.Y2("high:Q")),
     ).layers(means, singles)
     layers += limit_layers(runs_of(scored.arms), axis_end(means))
     what = f"BLEU after {scored.said(moment)}, against source length in words"
-    title = _title(scored, moment, bool(outside_lines(means)))
+    title = _title(scored, moment, bool(outside_lines(means)), dashed is None)
     return layer_chart(layers, title, line_chart_description(what, lines, "bleu", number), height=360)
 
 
@@ -76,12 +79,13 @@ def _all(lines: Lines) -> list[Point]:
     return [point for line in lines.values() for point in line]
 
 
-def _title(scored: Scored, moment: int, has_hollow: bool) -> alt.TitleParams:
+def _title(scored: Scored, moment: int, has_hollow: bool, has_bands: bool) -> alt.TitleParams:
     """How long the trainings were, what was translated and how, and how far a moment can be trusted."""
     results = runs_of(scored.arms)[0].results
     assert results is not None
     seeds = {arm["seeds"] for arm in scored.moments[moment].arms.values()}
     over = "sentences alone" if seeds == {1} else "trainings and sentences"
+    band = f" · band: 95 % interval over {over}" if has_bands else ""
     sentences = sum(bucket["n"] for bucket in results["by_length"])
     left_out = f" · {scored.left_out} of the runs left out: not scored at these moments" if scored.left_out else ""
     return alt.TitleParams(
@@ -92,7 +96,7 @@ def _title(scored: Scored, moment: int, has_hollow: bool) -> alt.TitleParams:
             "greedy search with the weights of that moment, so the last one is not the test's score",
             "at the earlier moments the learning rate was still high: a training that ended there, with a schedule of "
             "its own, may score far higher",
-            f"{seeds_and_lines(seeds)} · band: 95 % interval over {over}{hollow_note(has_hollow)}{left_out}",
+            f"{seeds_and_lines(seeds)}{band}{hollow_note(has_hollow)}{left_out}",
             results["signature"],
         ],
     )

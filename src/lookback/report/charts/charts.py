@@ -27,6 +27,8 @@ Point = dict[str, Any]
 BASELINE = "#4d4d4d"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 """Okabe and Ito's colours, which colour-blind readers can tell apart; `none` is dark grey."""
+DASHES = ([1, 0], [7, 3], [2, 2])
+"""Of lines, where there are more arms than colours: those of a second round are dashed, of a third dotted."""
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right")
 FONT = "Roboto, Helvetica Neue, Helvetica, Arial, sans-serif"
 INK, SOFT, FAINT = "#1f2328", "#59636e", "#e4e7eb"
@@ -156,6 +158,16 @@ def colors(arms: Sequence[str]) -> list[str]:
 def shapes(arms: int) -> list[str]:
     """A mark for each arm, for readers and printers without colours."""
     return [SHAPES[index % len(SHAPES)] for index in range(arms)]
+
+
+def dash(arms: Iterable[str], legend: Mapping[str, str]) -> alt.StrokeDash | None:
+    """The channel that tells lines of one colour apart, for the arms in `legend`; None while colours suffice."""
+    others = [name for name in arms if name != "none"]
+    if len(others) <= len(PALETTE):
+        return None
+    chosen = {name: DASHES[index // len(PALETTE) % len(DASHES)] for index, name in enumerate(others)}
+    scale = alt.Scale(domain=list(legend.values()), range=[chosen.get(name, DASHES[0]) for name in legend])
+    return alt.StrokeDash("arm:N", title=None, scale=scale)
 
 
 def color_and_shape(arms: Iterable[str], legend: Mapping[str, str]) -> tuple[alt.Color, alt.Shape]:

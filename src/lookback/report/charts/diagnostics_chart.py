@@ -15,6 +15,7 @@ from lookback.report.charts.charts import (
     Runs,
     axis_end,
     color_and_shape,
+    dash,
     data_chart,
     layer_chart,
     length_axis,
@@ -72,6 +73,7 @@ def diagnostics_chart(runs: Runs, measure: str) -> alt.LayerChart | None:
         y=_y([*means, *singles, *even], measure),
         color=color,
         shape=shape,
+        dash=dash(compared, {name: name for name in curves}),
         tooltip=bucket_tooltip(alt.Tooltip("y:Q", format=".3f")),
     ).layers(means, singles)
     if even:

@@ -15,6 +15,7 @@ from lookback.report.charts.charts import (
     Runs,
     axis_end,
     color_and_shape,
+    dash,
     data_chart,
     layer_chart,
     length_axis,
@@ -49,17 +50,18 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Runs, measure: str = "
         raise ValueError(f"contrasts: none has a difference in {measure}")
     places = Places(drawn[0].difference.curve)
 
-    color, shape = color_and_shape(compared, legend)
+    (color, shape), dashed = color_and_shape(compared, legend), dash(compared, legend)
     marks = ArmMarks(
         x=length_axis(points, TITLES[places.buckets]),
         y=_difference_axis(points, about, contrasts[0].pairs[0][1].recipe),
         color=color,
         shape=shape,
+        dash=dashed,
         tooltip=_tooltip(f"+{about.number}"),
         bounds=(alt.Y("low:Q"), alt.Y2("high:Q")),
     )
     layers = _layers(marks, points) + limit_layers(runs_of(compared), axis_end(points), places.at)
-    title = _title(drawn, about)
+    title = _title(drawn, about, dashed is None)
     description = line_chart_description(str(title.text), lines, "difference", f"+{about.number}")
     return layer_chart(layers, title, description)
 
@@ -118,7 +120,7 @@ def _layers(marks: ArmMarks, points: Sequence[Point]) -> list[alt.Chart]:
     joined, alone = data_chart(in_lines(points)), data_chart(outside_lines(points))
     return [
         data_chart([{"zero": 0}]).mark_rule(color=INK, strokeWidth=1.2).encode(alt.Y("zero:Q")),
-        marks.bands(joined),
+        *([marks.bands(joined)] if marks.dash is None else []),
         marks.mean_lines(joined),
         marks.intervals(alone),
         marks.filled_points(data_chart([point for point in points if differs(point)])),
@@ -126,14 +128,14 @@ def _layers(marks: ArmMarks, points: Sequence[Point]) -> list[alt.Chart]:
     ]
 
 
-def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
+def _title(contrasts: Sequence[Contrast], measure: Measure, has_bands: bool) -> alt.TitleParams:
     """What is compared, on what, how the band is made, and the signature that BLEU is never shown without."""
     results = contrasts[0].pairs[0][0].results
     assert results is not None
     sentences = contrasts[0].difference.whole["n"]
     subtitle = [
         f"data {results['data']}, {sentences:,} test sentences · beside each name: the difference over them all",
-        _seeds_and_band(contrasts),
+        _seeds_and_band(contrasts, "band" if has_bands else "interval"),
         f"filled: {_meaning_of_filled(contrasts)} · hollow: not, or n < {ENOUGH}",
         score_signature(measure, results["signature"]),
     ]
@@ -142,14 +144,14 @@ def _title(contrasts: Sequence[Contrast], measure: Measure) -> alt.TitleParams:
     return alt.TitleParams(text=f"{capital(measure.name)} {gained} {baselines}, by source length", subtitle=subtitle)
 
 
-def _seeds_and_band(contrasts: Sequence[Contrast]) -> str:
+def _seeds_and_band(contrasts: Sequence[Contrast], what: str) -> str:
     seeds = _seeds(contrasts)
     if seeds[-1] == 1:
         trained = any(contrast.is_of_trainings for contrast in contrasts)
         about = "one seed, so training noise is not in it · " if trained else ""
-        return f"{about}band: 95 % paired bootstrap interval over sentences alone"
+        return f"{about}{what}: 95 % paired bootstrap interval over sentences alone"
     few = " (fewer than three)" if seeds[0] < FEW else ""
-    return f"{span(seeds)} seeds{few} · band: 95 % interval of the paired difference, over trainings and sentences"
+    return f"{span(seeds)} seeds{few} · {what}: 95 % interval of the paired difference, over trainings and sentences"
 
 
 def _meaning_of_filled(contrasts: Sequence[Contrast]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookback.report.charts.chart_words import seeds_and_lines
-from lookback.report.charts.charts import Arms, Point, Runs, color_and_shape, layer_chart, runs_of, scored_arms
+from lookback.report.charts.charts import Arms, Point, Runs, color_and_shape, dash, layer_chart, runs_of, scored_arms
 from lookback.report.evidence.differences import arms
 from lookback.report.evidence.learning import (
     AXES,
@@ -50,6 +50,7 @@ def learning_chart(runs: Runs, measure: str, x: str = "updates") -> alt.LayerCha
     values = tuple(line for name, of_runs in curves.items() for line in _lines(legend[name], of_runs))
 
     color, shape = color_and_shape(compared, legend)
+    dashed = [channel] if (channel := dash(compared, legend)) is not None else []
     numbers = "datum.value ? format(datum.value, '~s') : '0'" if x == "target_tokens" else "format(datum.value, ',d')"
     axis, scale = alt.Axis(tickCount=7, grid=False, labelExpr=numbers), alt.Scale(zero=True, nice=False)
     along = alt.X("x:Q", title=AXES[x], axis=axis, scale=scale)
@@ -61,8 +62,8 @@ def learning_chart(runs: Runs, measure: str, x: str = "updates") -> alt.LayerCha
     thick = lines.transform_filter("datum.mean")
     marked = thick.transform_filter("datum.mark")
     layers: list[alt.Chart] = [
-        thin.mark_line(strokeWidth=1, opacity=0.4).encode(along, up, color, alt.Detail("run:N")),
-        thick.mark_line(strokeWidth=2.6).encode(along, up, color),
+        thin.mark_line(strokeWidth=1, opacity=0.4).encode(along, up, color, *dashed, alt.Detail("run:N")),
+        thick.mark_line(strokeWidth=2.6).encode(along, up, color, *dashed),
         marked.mark_point(size=62, filled=True, opacity=1).encode(along, up, color, shape, tooltip=tooltip),
     ]
     title = _title(about, measure, compared, curves)

@@ -17,6 +17,7 @@ from lookback.report.charts.charts import (
     Runs,
     axis_end,
     color_and_shape,
+    dash,
     data_chart,
     layer_chart,
     length_axis,
@@ -87,12 +88,14 @@ def length_chart(
         point for name, arm in drawn.items() for point in single_points(name, arm.legend, arm.curves, places, measure)
     ]
     scale = alt.Scale(domain=_domain(about, [*means, *singles]))
-    color, shape = color_and_shape(compared, {name: arm.legend for name, arm in drawn.items()})
+    legend = {name: arm.legend for name, arm in drawn.items()}
+    (color, shape), dashed = color_and_shape(compared, legend), dash(compared, legend)
     layers = ArmMarks(
         x=length_axis(means, TITLES[buckets]),
         y=alt.Y(f"{measure}:Q", title=about.title, scale=scale, axis=alt.Axis(tickCount=6)),
         color=color,
         shape=shape,
+        dash=dashed,
         tooltip=bucket_tooltip(alt.Tooltip(f"{measure}:Q", format=about.number)),
         # with the scale: otherwise the axis of an area begins at 0
         bounds=(alt.Y("low:Q", title=about.title, scale=scale), alt.Y2("high:Q")),
@@ -103,7 +106,7 @@ def length_chart(
     layers += limit_layers(runs_of(compared), axis_end(means), places.at)
     what = f"{about.title}, against source length in words"
     description = line_chart_description(what, lines, measure, about.number)
-    return layer_chart(layers, _title(drawn, about), description, height=360)
+    return layer_chart(layers, _title(drawn, about, dashed is None), description, height=360)
 
 
 def run_curve(run: Run, measure: Measure, buckets: Buckets = "width") -> Curve:
@@ -148,7 +151,7 @@ def _domain(measure: Measure, points: Sequence[Point]) -> list[float]:
     return [0, min(100, top) if measure.better == 1 else top]
 
 
-def _title(drawn: Mapping[str, _Arm], measure: Measure) -> alt.TitleParams:
+def _title(drawn: Mapping[str, _Arm], measure: Measure, has_bands: bool) -> alt.TitleParams:
     """What is compared, on what, how the lines are made, and the signature that BLEU is never shown without."""
     runs = [run for arm in drawn.values() for run in arm.runs]
     results = runs[0].results
@@ -158,13 +161,13 @@ def _title(drawn: Mapping[str, _Arm], measure: Measure) -> alt.TitleParams:
     few_sentences = (0 < bucket["n"] < ENOUGH for arm in drawn.values() for curve in arm.curves for bucket in curve)
     subtitle = [
         f"data {results['data']}, {sentences:,} test sentences · beside each name: {measure.name} of them all",
-        _lines_and_band(drawn, measure) + hollow_note(any(few_sentences)),
+        _lines_and_band(drawn, measure, has_bands) + hollow_note(any(few_sentences)),
         score_signature(measure, results["signature"]),
     ]
     return alt.TitleParams(text=f"{capital(measure.name)} against source length: {names}", subtitle=subtitle)
 
 
-def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure) -> str:
+def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure, has_bands: bool) -> str:
     """How many seeds the lines are of, and what the band is."""
     # what another system wrote has no seed
     seeds = sorted({len(arm.runs) for arm in drawn.values() if arm.runs[0].is_training})
@@ -177,5 +180,5 @@ def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure) -> str:
         band = "envelope of their 95 % intervals"
         if all(arm.mean for arm in drawn.values()):
             band = "its 95 % interval over trainings and sentences"
-    has_band = measure.key == "bleu" or any(arm.mean for arm in drawn.values())
-    return f"{lines} · band: {band}" if has_band else lines
+    is_known = measure.key == "bleu" or any(arm.mean for arm in drawn.values())
+    return f"{lines} · band: {band}" if has_bands and is_known else lines

@@ -24,6 +24,8 @@ class ArmMarks:
     """Of a point"""
     bounds: tuple[alt.Y, alt.Y2] | None = None
     """Ends of the interval around each mean; None where there is none"""
+    dash: alt.StrokeDash | None = None
+    """Of lines, where there are more arms than colours"""
     piece: alt.Detail = field(default_factory=lambda: alt.Detail("piece:N"))
     run: alt.Detail = field(default_factory=lambda: alt.Detail("run:N"))
     arm: alt.Detail | None = None
@@ -33,8 +35,9 @@ class ArmMarks:
         """The layers of most charts: the arms' `means` with their intervals, below them the `singles`, a line a run."""
         joined, alone = data_chart(in_lines(means)), data_chart(outside_lines(means))
         layers = [self.run_lines(data_chart(in_lines(singles))), self.mean_lines(joined), self.filled_points(joined)]
-        if self.bounds:
+        if self.bounds and self.dash is None:  # bands of more arms than colours would cover each other
             layers.insert(0, self.bands(data_chart(_with_interval(in_lines(means)))))
+        if self.bounds:
             layers.append(self.intervals(data_chart(_with_interval(outside_lines(means)))))
         return [*layers, self.hollow_points(alone)]
 
@@ -46,11 +49,12 @@ class ArmMarks:
     def run_lines(self, base: alt.Chart) -> alt.Chart:
         """Thin: the line of each run."""
         lines = base.mark_line(strokeWidth=1, opacity=0.4)
-        return lines.encode(self.x, self.y, self.color, **self._detail(self.run, self.piece))
+        return lines.encode(self.x, self.y, self.color, *self._dash(), **self._detail(self.run, self.piece))
 
     def mean_lines(self, base: alt.Chart) -> alt.Chart:
         """Thick: the mean of an arm's runs."""
-        return base.mark_line(strokeWidth=2.6).encode(self.x, self.y, self.color, **self._detail(self.piece))
+        lines = base.mark_line(strokeWidth=2.6)
+        return lines.encode(self.x, self.y, self.color, *self._dash(), **self._detail(self.piece))
 
     def filled_points(self, base: alt.Chart) -> alt.Chart:
         """Of enough sentences, or of a significant difference."""
@@ -68,6 +72,9 @@ class ArmMarks:
 
     def _points(self, points: alt.Chart) -> alt.Chart:
         return points.encode(self.x, self.y, self.color, self.shape, tooltip=self.tooltip, **self._detail())
+
+    def _dash(self) -> list[alt.StrokeDash]:
+        return [] if self.dash is None else [self.dash]
 
     def _detail(self, *fields: alt.Detail) -> dict[str, Any]:
         """The channel for what tells lines apart beside colour; a field alone needs no list."""

@@ -11,6 +11,7 @@ from lookback.report.charts.charts import (
     Point,
     Runs,
     color_and_shape,
+    dash,
     data_chart,
     layer_chart,
     lookup,
@@ -49,7 +50,8 @@ def recall_chart(runs: Runs, found: Mapping[str, ArmRecall], bucket: str = "all"
     compared = scored_arms(runs)
     about = next(iter(parts.values()))
     means = [point for name, part in parts.items() for point in _points(name, part)]
-    marks = _marks(*color_and_shape(compared, {name: name for name in found}))
+    legend = {name: name for name in found}
+    marks = _marks(*color_and_shape(compared, legend), dash(compared, legend))
     layers = marks.layers(means, _run_points(found, bucket))
     layers.insert(2, _chance(marks, means))
     return layer_chart(layers, _title(runs_of(compared), found, about), _description(about, parts))
@@ -99,7 +101,7 @@ def _run_points(found: Mapping[str, ArmRecall], bucket: str) -> list[Point]:
     ]
 
 
-def _marks(color: alt.Color, shape: alt.Shape) -> ArmMarks:
+def _marks(color: alt.Color, shape: alt.Shape, dashed: alt.StrokeDash | None) -> ArmMarks:
     """Recall from 0 to 1 over the five parts of the source."""
     ends, shares = alt.Scale(domain=[0.75, len(FIFTH_NAMES) + 0.25], nice=False), alt.Scale(domain=[0, 1])
     axis = alt.Axis(
@@ -114,6 +116,7 @@ def _marks(color: alt.Color, shape: alt.Shape) -> ArmMarks:
         y=alt.Y("y:Q", title=RECALL_TITLE, axis=alt.Axis(tickCount=6), scale=shares),
         color=color,
         shape=shape,
+        dash=dashed,
         tooltip=[
             alt.Tooltip("arm:N"),
             alt.Tooltip("part:N"),
