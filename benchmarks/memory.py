@@ -19,7 +19,7 @@ from machine import RESULTS, keep, show
 
 from lookback.commands.launch import config_directory
 from lookback.nn import Seq2Seq
-from lookback.training.callbacks.precision import bound_kernel_caches
+from lookback.nn.kernels.caches import bound_kernel_caches
 from lookback.translation.build import build_model
 
 WORDS, TOKENS, VOCABULARY = (5, 60), 2500, 2000

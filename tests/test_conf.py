@@ -74,6 +74,17 @@ def test_a_choice_beside_the_model_that_makes_it_is_refused(tmp_path: Path) -> N
     assert "error: attention=…: model=dot chooses it; expected one of the two" in result.stderr
 
 
+def test_a_choice_that_the_model_leaves_open_is_taken(tmp_path: Path, grammar_cache: str) -> None:
+    command = [sys.executable, str(PROJECT / "train.py"), "model=dot", "encoder=lstm", "decoder=lstm", "--cfg", "job"]
+    assert "cell: lstm" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    from lookback.commands.train import _chosen_by
+
+    assert [_chosen_by(model) for model in ("dot", "transformer", "nowhere")] == [
+        ["attention"],
+        *([["attention", "encoder", "decoder"]] * 2),
+    ]
+
+
 def records(choice: str, folder: Path) -> list[str]:
     """Write what `data=CHOICE` reads, in the layout of the Hub or as files; the overrides that name it."""
     import pyarrow as pa

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 from lookback.commands import launch
 from lookback.commands.launch import Processors, processors
@@ -27,6 +28,7 @@ def machine(folder: Path, siblings: dict[int, str], monkeypatch: pytest.MonkeyPa
         ({0: "0,4", 1: "1,5", 4: "0,4", 5: "1,5"}, {1, 4}, Processors(2, 2)),
         ({0: "0,4", 1: "1,5", 4: "0,4", 5: "1,5"}, {0, 4}, Processors(2, 1)),
         ({}, {0, 1, 2}, Processors(3, 3)),  # it does not tell
+        ({0: "", 1: "0", 2: "x", 3: "0-1"}, {0, 1, 2, 3}, Processors(4, 4)),  # nor here: none names its own processor
     ],
 )
 def test_threads_of_one_core_count_once(
@@ -71,6 +73,31 @@ def test_a_command_takes_a_thread_a_core(
     monkeypatch.delenv("OMP_NUM_THREADS")
     if typed is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", typed)
-    launch._take_cores(says)
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    launch._take_cores(OmegaConf.create({"trainer": {"devices": 1}}), says)
     assert os.environ.get("OMP_NUM_THREADS") == expected
     assert capsys.readouterr().out == (said if says else "")
+
+
+@pytest.mark.parametrize(("ranks", "expected"), [(1, "4"), (2, "2"), (3, "1"), (8, "1")])
+def test_the_ranks_of_a_training_share_the_cores(
+    ranks: int, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launch, "processors", lambda: Processors(8, 4))
+    monkeypatch.setattr(launch, "_launchers_cores", lambda: None)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    launch._take_cores(OmegaConf.create({"trainer": {"devices": ranks}}), True)
+    assert os.environ["OMP_NUM_THREADS"] == expected
+    assert ("each for" in capsys.readouterr().out) is (ranks > 1)
+
+
+def test_threads_that_the_user_has_set_in_another_way_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "processors", lambda: Processors(8, 4))
+    monkeypatch.setattr(launch, "_launchers_cores", lambda: None)
+    monkeypatch.setenv("OMP_NUM_THREADS", "")
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setenv("MKL_NUM_THREADS", "2")
+    launch._take_cores(OmegaConf.create({"trainer": {"devices": 1}}), True)
+    assert "OMP_NUM_THREADS" not in os.environ

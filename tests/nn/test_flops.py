@@ -1,6 +1,17 @@
 import pytest
+from torch import Tensor
 
-from lookback.nn import AdditiveAttention, Attention, FixedContext, MultiHeadAttention, flops_per_token
+from lookback.nn import (
+    AdditiveAttention,
+    Attention,
+    DotAttention,
+    FixedContext,
+    MultiHeadAttention,
+    Seq2Seq,
+    TransformerDecoder,
+    TransformerEncoder,
+    flops_per_token,
+)
 from support.toy import ATTENTIONS, Architecture
 
 
@@ -32,3 +43,19 @@ def test_looking_costs_more_and_the_fast_loop_costs_the_same():
     additive.decoder.fast = False
     assert flops_per_token(additive) == fast
     assert flops_per_token(Architecture(MultiHeadAttention, layers=2, transformer=("encoder", "decoder")).build()) > 0
+
+
+class NosyAttention(DotAttention):
+    """It looks at its energies, which tensors without values cannot answer."""
+
+    def energies(self, query: Tensor, keys: Tensor) -> Tensor:
+        found = super().energies(query, keys)
+        return found / 2 if found.abs().max() > 1e9 else found
+
+
+def test_a_network_that_cannot_be_asked_has_no_count():
+    """A finished training must not be lost for it."""
+    assert flops_per_token(Architecture(NosyAttention).build()) is None
+    encoder = TransformerEncoder(11, 8, 2, positions="learned", position_table=20)
+    decoder = TransformerDecoder(11, MultiHeadAttention(8, 8, 8, 2), 8, 2)
+    assert flops_per_token(Seq2Seq(encoder, decoder)) is None

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from lookback.common.errors import InputError
-from lookback.runs.arm import arm_name, chosen_attention, with_settings, with_short_numbers
+from lookback.runs.arm import arm_name, chosen, with_settings, with_short_numbers
 
 
 def leave(
@@ -30,9 +30,9 @@ def leave(
 
 def test_what_was_varied_is_in_the_name_and_what_was_fixed_is_not(tmp_path: Path) -> None:
     typed = ["attention=none,dot", "encoder.hidden_size=4,8", "seed=1,2", "trainer.max_steps=5", "+decoder.x=1,2"]
-    chosen = ["attention=none", "encoder.hidden_size=4", "seed=2", "trainer.max_steps=5", "+decoder.x=1"]
-    run = leave(tmp_path, typed, chosen)
-    assert chosen_attention(run) == "none"
+    given = ["attention=none", "encoder.hidden_size=4", "seed=2", "trainer.max_steps=5", "+decoder.x=1"]
+    run = leave(tmp_path, typed, given)
+    assert chosen(run, "attention") == "none"
     assert arm_name(run, "none") == "none, hidden_size=4, x=1"
 
 
@@ -41,7 +41,7 @@ def test_a_chosen_model_gives_the_name(tmp_path: Path) -> None:
     typed = ["model=none,transformer", "encoder.layers=1,2", "seed=1,2"]
     run = leave(tmp_path, typed, ["model=transformer", "encoder.layers=2", "seed=2"], model="transformer")
     assert arm_name(run, "multihead") == "transformer, layers=2"
-    assert chosen_attention(run) == "none"
+    assert chosen(run, "attention") == "none"
 
 
 def test_what_an_experiment_says_to_sweep_is_varied_too(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_run_alone_has_the_name_of_its_attention(tmp_path: Path) -> None:
     (tmp_path / "sweep" / "multirun.yaml").unlink()
     assert arm_name(run, "none") == "none"
     assert arm_name(tmp_path, "dot") == "dot"
-    assert chosen_attention(tmp_path) is None
+    assert chosen(tmp_path, "attention") is None
 
 
 @pytest.mark.parametrize("text", ["hydra: 3", "hydra: {overrides: {task: 3}, sweeper: {params: 3}}", "a: 1"])

@@ -202,7 +202,7 @@ def test_without_wandb_workspaces_one_line_says_what_to_install(no_key: None, mo
 
 
 def test_every_attention_of_the_project_has_a_colour() -> None:
-    assert sorted(OmegaConf.load(CONF / "dashboard.yaml").attentions) == choices("attention")
+    assert sorted(OmegaConf.load(CONF / "dashboard.yaml").attentions) == choices("model")
 
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:

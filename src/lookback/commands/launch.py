@@ -122,7 +122,7 @@ def _task(name: str) -> Callable[[DictConfig], Any]:
     def task(config: DictConfig) -> Any:
         # imported here, because ``--help`` does not need torch or anything else of the module
         with plain_errors():
-            _take_cores(says=name == "train")
+            _take_cores(config, is_training=name == "train")
             return getattr(_imported(module), function)(config)
 
     task.__module__ = f"lookback.commands.{name}"  # Hydra names the job and its log after it
@@ -144,19 +144,21 @@ def _imported(module: str) -> ModuleType:
     return sys.modules[module]
 
 
-def _take_cores(says: bool) -> None:
+def _take_cores(config: DictConfig, is_training: bool) -> None:
     """Takes as many threads as the launcher has cores for a job. Only submitit leaves that to the job itself.
 
-    Without a launcher that says so, and unless the user has: a thread a core, where cores have several. It is read when
-    torch and NumPy are imported.
+    Without a launcher that says so, and unless the user has: a thread a core, where cores have several; the ranks of a
+    training share them. It is read when torch and NumPy are imported.
     """
     cores = _launchers_cores()
-    if cores is None and "OMP_NUM_THREADS" not in os.environ:
+    if cores is None and not {"OMP_NUM_THREADS", "MKL_NUM_THREADS"} & os.environ.keys():
         found = processors()
         if found.cores < found.hardware_threads:
-            cores = found.cores
-            if says:
-                print(f"{found}: a thread each (OMP_NUM_THREADS=N takes N)", flush=True)
+            ranks = config.trainer.devices if is_training else 1
+            cores = max(1, found.cores // ranks) if isinstance(ranks, int) and ranks > 0 else found.cores
+            if is_training:
+                each = f"{cores} each for {ranks} ranks" if cores < found.cores else "a thread each"
+                print(f"{found}: {each} (OMP_NUM_THREADS=N takes N)", flush=True)
     if cores is not None:
         os.environ["OMP_NUM_THREADS"] = str(cores)
 
@@ -186,9 +188,13 @@ def processors(topology: Path = Path("/sys/devices/system/cpu")) -> Processors:
 def _siblings(topology: Path, number: int) -> str:
     """What all hardware threads of one core share: the list of them, such as ``0,4`` or ``0-1``."""
     try:
-        return (topology / f"cpu{number}" / "topology" / "thread_siblings_list").read_text()
-    except OSError:
-        return str(number)
+        found = (topology / f"cpu{number}" / "topology" / "thread_siblings_list").read_text().strip()
+        parts = [part.partition("-") for part in found.split(",")]
+        if any(int(first) <= number <= int(last or first) for first, _, last in parts):
+            return found
+    except (OSError, ValueError):
+        pass
+    return str(number)  # alone, as far as is known
 
 
 def _launchers_cores() -> int | None:

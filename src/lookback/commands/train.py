@@ -14,11 +14,14 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from lookback.commands.jobs import outcome
+from lookback.commands.launch import config_directory
 from lookback.commands.streams import lasting_streams
 from lookback.common.configs import explain, hide_environment, one_line
 from lookback.common.errors import InputError
 from lookback.common.outside_ranks import outside_rank, started_outside
+from lookback.common.own_directory import own_directory
 from lookback.common.signals import Interrupted
+from lookback.common.yaml_files import read_keys
 from lookback.training.fit import train, train_as_rank
 
 log = logging.getLogger(__name__)
@@ -63,12 +66,23 @@ def run_job(config: DictConfig) -> float | None:
 
 
 def _refuse_two_choices(hydra: HydraConf) -> None:
-    """A model chooses encoder, decoder and attention: another choice of one of them would bear the model's name."""
+    """A second choice of what a model chooses would bear the model's name."""
     model = hydra.runtime.choices.get("model")
-    keys = {override.partition("=")[0] for override in hydra.overrides.task}
-    typed = [group for group in ("attention", "encoder", "decoder") if group in keys]
-    if model is not None and typed:
-        raise InputError(f"{typed[0]}=…: model={model} chooses it; expected one of the two")
+    typed = {override.partition("=")[0] for override in hydra.overrides.task}
+    if model is not None and (twice := [group for group in _chosen_by(model) if group in typed]):
+        raise InputError(f"{twice[0]}=…: model={model} chooses it; expected one of the two")
+
+
+def _chosen_by(model: str) -> list[str]:
+    """The groups that a model's file overrides; all that it may, where the file is on another path."""
+    groups = ["attention", "encoder", "decoder"]
+    own = own_directory()
+    for folder in ([] if own is None else [own / "conf"]) + [config_directory()]:
+        file = folder / "model" / f"{model}.yaml"
+        if file.is_file():
+            chosen = {name for default in read_keys(file).get("defaults", []) for name in default}
+            return [group for group in groups if f"override /{group}" in chosen]
+    return groups
 
 
 @contextmanager

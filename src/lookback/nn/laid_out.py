@@ -35,6 +35,7 @@ class LaidOut:
         self.network = network
         self.vocabulary_size = network.vocabulary_size
         self.looks_back = network.looks_back
+        self.longest = network.longest
         self.columns = Columns(network.vocabulary_size)
         vocabulary = network.decoder.vocabulary
         kind = vocabulary.weight.device.type

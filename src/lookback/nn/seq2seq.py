@@ -40,7 +40,8 @@ class Seq2Seq(nn.Module):
             ours, theirs = encoder.embedding, decoder.embedding
             if ours.embedding_dim != theirs.embedding_dim:
                 raise ValueError(
-                    f"encoder.embedding_size={ours.embedding_dim} and decoder.embedding_size={theirs.embedding_dim}: "
+                    f"words of {ours.embedding_dim} values in the encoder and {theirs.embedding_dim} in the decoder "
+                    "(embedding_size, or a Transformer's hidden_size): "
                     "one embedding for both sides, as of a joint tokenizer, needs equal sizes"
                 )
             if ours.num_embeddings != theirs.num_embeddings:
@@ -63,13 +64,14 @@ class Seq2Seq(nn.Module):
         """The loss of known translations, summed over their words and end marks.
 
         tokens: how many those are. None: they are counted, and the host waits for a GPU to do it.
-        coverage: λ: λ times the coverage loss of each word's look is added.
+        coverage: λ: λ times the coverage loss of each word's look is added, of several layers and heads their mean.
+            Who looks nowhere has none.
         own_words: the share of the words read that are the network's own, see ``unroll_with_own_words``.
         """
         memory = self.encode(source, lengths)
         if own_words:
             vectors, weights = self.unroll_with_own_words(target[:, :-1], memory, own_words)
-        elif coverage:
+        elif coverage and self.looks_back:
             vectors, weights = self.unroll(target[:, :-1], memory)
         else:
             vectors, weights = self.decoder.vectors(target[:, :-1], memory), None
@@ -80,7 +82,7 @@ class Seq2Seq(nn.Module):
         result = projected_cross_entropy(
             vectors.flatten(0, 1).index_select(0, rows), vocabulary.weight, vocabulary.bias, outputs[rows], smoothing
         )
-        if weights is None or not coverage:
+        if weights is None or not coverage or not self.looks_back:
             return result
         again = coverage_loss(weights.to(result.loss.dtype)).flatten().index_select(0, rows).sum()
         return result._replace(loss=result.loss + coverage * again, coverage=again.detach())
@@ -114,6 +116,11 @@ class Seq2Seq(nn.Module):
     ) -> tuple[Float[Tensor, "batch time readout"], Float[Tensor, "batch time source"]]:
         """Read a known target <s> w_1 … w_{T-1}: the vectors that predict w_1 … w_T, and the weights α."""
         return self.decoder.unroll(words, memory)
+
+    @property
+    def longest(self) -> int | None:
+        """How many tokens of a target, its end mark counted, the decoder has positions for; None: any number."""
+        return self.decoder.longest
 
     @property
     def look_names(self) -> tuple[str, ...]:

@@ -22,13 +22,13 @@ def arm_name(directory: Path, attention: str) -> str:
     Hydra leaves beside a run's config what was chosen for it, and beside a sweep's runs what was typed. Alone, a run
     has the name of its model, where one was chosen (`model=…`), or of its attention.
     """
-    chosen = _overrides(directory / ".hydra" / "hydra.yaml", "overrides", "task")
+    own = _overrides(directory / ".hydra" / "hydra.yaml", "overrides", "task")
     sweep = directory.parent / "multirun.yaml"
     typed = {**_overrides(sweep, "sweeper", "params"), **_overrides(sweep, "overrides", "task")}
     # Hydra writes a value with other spaces and quotes than it was typed with
-    varied = {key: value for key, value in chosen.items() if key in typed and _bare(typed[key]) != _bare(value)}
+    varied = {key: value for key, value in own.items() if key in typed and _bare(typed[key]) != _bare(value)}
     named = {key: value for key, value in varied.items() if key not in _BESIDE and not changes_no_number(key)}
-    return with_settings(_choice(directory, "model") or attention, named)
+    return with_settings(chosen(directory, "model") or attention, named)
 
 
 def with_settings(name: str, settings: Mapping[str, Any]) -> str:
@@ -53,12 +53,8 @@ def _four_digits(number: re.Match[str]) -> str:
     return number[0] if float(number[0]) == float(shorter) else shorter  # 1.0 stays as it was typed
 
 
-def chosen_attention(directory: Path) -> str | None:
-    """What was typed as attention=…; None where Hydra left nothing that says so."""
-    return _choice(directory, "attention")
-
-
-def _choice(directory: Path, group: str) -> str | None:
+def chosen(directory: Path, group: str) -> str | None:
+    """What was typed as attention=… or model=…; None where Hydra left nothing that says so."""
     found = _inside(_read(directory / ".hydra" / "hydra.yaml"), "hydra", "runtime", "choices", group)
     return found if isinstance(found, str) else None
 

@@ -11,7 +11,7 @@ from lookback.common.configs import flattened, with_present_targets
 from lookback.common.errors import InputError
 from lookback.common.visible_text import visible
 from lookback.common.yaml_files import read_keys
-from lookback.runs.arm import arm_name, chosen_attention
+from lookback.runs.arm import arm_name, chosen
 from lookback.runs.results import read_results
 from lookback.runs.schema import Results
 from lookback.runs.status import read_status
@@ -41,19 +41,24 @@ class Run:
         """The config's values by their dotted keys, such as `encoder.layers`."""
         found = flattened("", with_present_targets(self.config))
         found = {visible(key): visible(value) if isinstance(value, str) else value for key, value in found.items()}
-        query = found.pop("query_state", None)  # acts through decoder.query alone
-        if found.get("decoder.query") == "${query_state}":
-            found["decoder.query"] = query
-        # as all losses were before there was a choice
-        beside = {"loss.normalize": "tokens", "loss.coverage": 0.0, "scheduled_sampling": 0.0}
-        return {**beside, **found} if "learning_rate" in found else found
+        # what another key says; but whether the rate is the attention's is told by how it is written
+        found = {key: _followed(value, found) if key != "optimizer.lr" else value for key, value in found.items()}
+        found.pop("query_state", None)  # acts through decoder.query alone
+        if "learning_rate" not in found:
+            return found
+        # as all runs were before there was a choice
+        earlier = {"loss.normalize": "tokens", "loss.coverage": 0.0, "scheduled_sampling": 0.0, "parameters": None}
+        if found.get("decoder._target_") == "lookback.nn.RecurrentDecoder":
+            earlier["decoder.looks"] = "top"
+        return {**earlier, **found}
 
-    @property
+    @cached_property
     def recipe(self) -> str:
-        """Whose settings it has: the name that its config gives the arm, as `experiment=cho2014` does, or else the
-        attention. A setting that it brings with it, such as its paper's query state, is no difference to report."""
+        """Whose settings it has: the name that its config gives the arm, as `experiment=cho2014` does, or else that of
+        the model that was chosen, or the attention. A setting that it brings with it, such as its paper's query state,
+        is no difference to report."""
         given = _given(self.config, "arm")
-        return given or self.attention or self.arm
+        return given or chosen(self.directory, "model") or self.attention or self.arm
 
     @property
     def is_training(self) -> bool:
@@ -64,6 +69,15 @@ class Run:
     def bleu(self) -> float | None:
         """BLEU of the whole test set; None without a score."""
         return self.results["bleu"] if self.results else None
+
+
+def _followed(value: Any, settings: Mapping[str, Any]) -> Any:
+    """The value that `${other.key}` stands for, where there is such a key."""
+    for _ in settings:
+        if not (isinstance(value, str) and value.startswith("${") and value[2:-1] in settings):
+            break
+        value = settings[value[2:-1]]
+    return value
 
 
 def read_run(directory: Path | str) -> Run:
@@ -78,7 +92,7 @@ def read_run(directory: Path | str) -> Run:
         # Hydra writes its own as soon as a command is typed, whether or not a training follows
         config = read_keys(tested) if tested.exists() else config
         return Run(directory, results["arm"], results["attention"], results["seed"], status, reason, results, config)
-    attention = _given(config, "attention") or chosen_attention(directory)
+    attention = _given(config, "attention") or chosen(directory, "attention")
     arm = _given(config, "arm") or arm_name(directory, attention or "?")
     seed = config.get("seed")
     return Run(directory, arm, attention, seed if isinstance(seed, int) else None, status, reason, None, config)

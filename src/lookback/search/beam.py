@@ -60,7 +60,7 @@ class BeamSearch:
     def __call__(
         self, network: Network, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
-        limits = self.rule.limits(lengths)
+        limits = self.rule.limits(lengths, network)
         active = ActiveSentences(network, source, lengths)
         limit = torch.tensor(limits, device=source.device)
         finished = torch.zeros_like(limit)

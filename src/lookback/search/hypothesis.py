@@ -82,9 +82,11 @@ class LengthRule:
     limit_extra: LimitExtra = 10
     length_normalization: LengthExponent = 1.0
 
-    def limits(self, lengths: Int[Tensor, "batch"]) -> list[int]:
+    def limits(self, lengths: Int[Tensor, "batch"], network: Network | None = None) -> list[int]:
         """The most tokens of each sentence's translation, at least 1. ``lengths`` count the source's end mark."""
-        return [math.floor(self.limit_factor * (length - 1)) + self.limit_extra for length in lengths.tolist()]
+        most = getattr(network, "longest", None)  # of learned positions; other networks may not have it
+        limits = (math.floor(self.limit_factor * (length - 1)) + self.limit_extra for length in lengths.tolist())
+        return [limit if most is None else min(limit, most) for limit in limits]
 
     def score(self, log_probability: float, length: int) -> float:
         """The score of a translation of ``length`` tokens, its end mark counted."""

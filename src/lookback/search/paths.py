@@ -95,7 +95,7 @@ class SamplingSearch:
     def __call__(
         self, network: Network, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> list[list[Hypothesis]]:
-        steps = max(self.rule.limits(lengths))
+        steps = max(self.rule.limits(lengths, network))
         uniform = torch.from_numpy(
             np.stack(
                 [
@@ -137,7 +137,7 @@ def follow_paths(
     Returns:
         The hypotheses of each sentence, best first.
     """
-    limits = rule.limits(lengths)
+    limits = rule.limits(lengths, network)
     active = ActiveSentences(network, source, lengths, n)
     limit = torch.tensor(limits, device=source.device)
     running = torch.ones_like(active.words, dtype=torch.bool)

@@ -127,14 +127,17 @@ def measure(
         shape: sentences, source words and target words of a batch. If a step takes longer than ``SECONDS``, it is
             measured on fewer sentences.
         device: where it trains.
-        clock: gives seconds. None: on a CPU those of its processors, which other programs do not change; else those
-            of a clock.
+        clock: gives seconds. None: on a CPU those of its processor, which other programs change little; else those of
+            a clock.
+
+    On a CPU one thread measures: several wait for one another by computing, so that their seconds say little.
     """
     if clock is None:
         clock = time.process_time if device.type == "cpu" else time.perf_counter
     sentences, source_words, target_words = shape
     vocabularies = model.encoder.embedding.num_embeddings, model.vocabulary_size
-    with torch.random.fork_rng([device] if device.type == "cuda" else [], device_type=device.type):
+    fork = torch.random.fork_rng([device] if device.type == "cuda" else [], device_type=device.type)
+    with fork, _one_thread(device):
 
         def step(products: Products, sentences: int) -> float:
             words, target = (
@@ -161,6 +164,17 @@ def measure(
         while len(taken) < least or (len(taken) < most and sum(map(sum, taken)) < ENOUGH):
             taken.append([step(each, sentences) for each in candidates])
     return dict(zip(candidates, map(min, *taken), strict=True))
+
+
+@contextmanager
+def _one_thread(device: torch.device) -> Iterator[None]:
+    threads = torch.get_num_threads()
+    if device.type == "cpu":
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _measured(config: DictConfig, data: TranslationData, device: torch.device) -> dict[Products, float]:

@@ -16,6 +16,7 @@ from lookback.common.signals import deferred, handled
 from lookback.common.trust import plain_text
 from lookback.data import TranslationData
 from lookback.evaluation import convergence
+from lookback.nn.kernels.caches import bound_kernel_caches
 from lookback.runs import Results, Run
 from lookback.runs.arm import arm_name
 from lookback.runs.directory import RunDirectory
@@ -38,7 +39,7 @@ from lookback.training.callbacks.alignment_snapshots import AlignmentSnapshots
 from lookback.training.callbacks.checkpoints import LastValidation
 from lookback.training.callbacks.cost import Cost, rates_line
 from lookback.training.callbacks.late_trackers import LateTrackers
-from lookback.training.callbacks.precision import MatmulPrecision, bound_kernel_caches
+from lookback.training.callbacks.precision import MatmulPrecision
 from lookback.training.callbacks.progress import in_terminal, training_progress
 from lookback.training.callbacks.stop_on_signal import StopOnSignal
 from lookback.training.checkpoint_io import AtomicCheckpointIO

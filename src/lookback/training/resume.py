@@ -23,6 +23,7 @@ _FIXED = (
     "optimizer",
     "scheduler",
     "seed",
+    "matmul_precision",
 )
 """Settings, and groups of settings, that a resumed training cannot change, but for those that change no number."""
 
@@ -103,7 +104,10 @@ def check_same_settings(before: dict[str, Any], now: dict[str, Any], run: RunDir
         InputError: if a setting differs.
     """
     before, now = (with_present_targets(_with_later_settings(config)) for config in (before, now))
-    for group in _FIXED:
+    before, now = (
+        {**config, "trainer.precision": config.get("trainer", {}).get("precision")} for config in (before, now)
+    )
+    for group in (*_FIXED, "trainer.precision"):
         old, new = flattened(group, before.get(group)), flattened(group, now.get(group))
         for key in sorted(old.keys() | new.keys()):
             if old.get(key) != new.get(key) and not changes_no_number(key):

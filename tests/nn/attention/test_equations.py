@@ -224,3 +224,11 @@ def test_a_local_attention_gives_the_same_from_its_window_as_from_the_whole_sour
     assert (found[0][1] > 0).sum(-1).max() <= 5
     for at_once, one_by_one in zip(*found, strict=True):
         torch.testing.assert_close(at_once, one_by_one, rtol=0, atol=1e-12)
+
+
+def test_local_m_keeps_its_place_where_half_precision_has_no_such_number():
+    """bfloat16 has no 257: the window of step 257 stands around it all the same."""
+    attention = LocalMonotonicAttention(QUERY, MEMORY, half_width=2).bfloat16()
+    memory = Memory(torch.randn(1, 300, MEMORY).bfloat16(), length_mask(torch.tensor([300]), 300), torch.zeros(1, 2, 3))
+    weights = attention.over(memory).read_all(torch.randn(1, 290, QUERY).bfloat16()).weights[0]
+    assert weights[257].nonzero().flatten().tolist() == [255, 256, 257, 258, 259]

@@ -82,6 +82,17 @@ def test_energies_of_large_numbers_are_those_of_tanh(query: float, dtype: torch.
     assert energies.backward(queries, torch.ones(1, len(keys), dtype=dtype)).isfinite().all()
 
 
+@pytest.mark.parametrize("offset", [0.0, 50.0, -300.0, 1e4])
+def test_energies_of_large_keys_and_opposite_queries_are_those_of_tanh(offset: float):
+    """What they share, with opposite signs, leaves their sum small, and its tanh far from ±1."""
+    torch.manual_seed(2)
+    keys, queries = torch.randn(2, 5, 3).double() + offset, torch.randn(2, 3).double() - offset
+    weight = torch.randn(3).double()
+    energies = AdditiveEnergies(keys, weight)
+    expected = torch.tanh(keys + queries.unsqueeze(1)) @ weight
+    torch.testing.assert_close(energies(queries) - weight.sum(), expected, rtol=0, atol=1e-10)
+
+
 def test_an_unknown_energy_stays_unknown():
     """NaN in a key is NaN in its energy: a training that has gone wrong must not look well."""
     keys = torch.tensor([[[1.0], [torch.nan], [2.0]]])

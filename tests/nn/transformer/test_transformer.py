@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from lookback.common.errors import InputError
+from lookback.common.special_tokens import EOS
 from lookback.nn import (
     Attention,
     CoverageAttention,
@@ -21,6 +23,7 @@ from lookback.nn import (
     initialize,
 )
 from lookback.nn.transformer.positions import PositionName, Positions
+from lookback.search import BeamSearch, GreedySearch, SamplingSearch
 from support.plain import Array, array, softmax
 from support.toy import ATTENTIONS, SIDES, Architecture, source_batch, target_batch
 
@@ -210,7 +213,7 @@ def test_a_position_behind_the_learned_table_is_an_error_and_others_go_on():
         model = Architecture(MultiHeadAttention, transformer=BOTH, positions=positions).build()
         model.encode(*source_batch([[4] * 63]))
         if positions == "learned":
-            with pytest.raises(ValueError, match=r"positions=learned: position 65 .* table has 64; .* position_table"):
+            with pytest.raises(InputError, match=r"positions=learned: position 65 .* table has 64; .* position_table"):
                 model.encode(*source_batch([[4] * 64]))
         else:
             assert model.encode(*source_batch([[4] * 200])).states.isfinite().all()
@@ -328,3 +331,23 @@ def test_a_recurrent_decoder_has_the_looks_of_its_heads(query: str):
         assert model.look_names == ("head 1", "head 2")
         torch.testing.assert_close(looks.mean(2), model.unroll(words, memory)[1], rtol=0, atol=1e-12)
     assert Architecture().build().look_names == ()
+
+
+def test_a_search_ends_where_the_learned_table_does():
+    """An untrained model writes on and on; its last word stands at the last position."""
+    model = Architecture(MultiHeadAttention, transformer=BOTH, positions="learned").build()
+    with torch.no_grad():
+        model.decoder.vocabulary.bias[EOS] = -1e9
+    source, lengths = source_batch([[4] * 50, [5]])
+    for search in (GreedySearch(), BeamSearch(2), SamplingSearch()):
+        for network in (model, model.laid_out()):
+            long, short = (hypotheses[0] for hypotheses in search(network, source, lengths))
+            assert long.truncated
+            assert [len(long.tokens), len(short.tokens)] == [64, 12]
+
+
+def test_who_looks_nowhere_has_no_parameter_without_a_gradient():
+    """DDP waits for the gradient of every parameter."""
+    model = Architecture(FixedContext, layers=2, transformer=BOTH).build()
+    model(*source_batch(SOURCES), target_batch(TARGETS)).loss.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())

@@ -72,7 +72,7 @@ class NormedAdditiveAttention(AdditiveAttention):
     def energy_vector(self) -> Float[Tensor, "key"]:
         """g v / |v|."""
         weight = self.energy.weight[0]
-        return self.gain * weight / torch.linalg.vector_norm(weight)
+        return self.gain * weight / torch.linalg.vector_norm(weight).clamp_min(torch.finfo(weight.dtype).tiny)
 
     def reset(self) -> None:
         nn.init.constant_(self.gain, len(self.offset) ** -0.5)

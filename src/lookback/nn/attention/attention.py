@@ -175,7 +175,7 @@ class Reader:
 
     def of_sentences(self, rows: Tensor) -> "Reader":
         """A reader of some of the sentences."""
-        return self.attention.over(self.memory.of_sentences(rows))
+        return Reader(self.attention, self.memory.of_sentences(rows), self.keys[rows])
 
 
 def _expect(attention: Attention, name: str, found: Tensor, shape: tuple[int, ...]) -> None:

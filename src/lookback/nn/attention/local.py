@@ -1,7 +1,7 @@
 """Local attention: only a window of the source is looked at (Luong et al. 2015, § 3.2)."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -26,14 +26,14 @@ class LocalAttention(GeneralAttention):
         self.half_width = half_width
 
     def window(
-        self, query: Float[Tensor, "batch n query"], centre: Float[Tensor, "batch n"], keys: Tensor, memory: Memory
+        self, query: Float[Tensor, "batch n query"], centre: Shaped[Tensor, "batch n"], keys: Tensor, memory: Memory
     ) -> tuple[Float[Tensor, "batch n place"], Int[Tensor, "batch n place"] | None]:
         """Weights of the window around ``centre``, and its positions: None where the weights are of the whole source.
 
         A position outside of the source, or on padding, has the weight 0, and position 0 or the last one.
         """
         source = memory.mask.shape[1]
-        middle = centre.round().long().unsqueeze(-1)
+        middle = (centre.round().long() if centre.is_floating_point() else centre).unsqueeze(-1)
         if query.shape[1] * (2 * self.half_width + 1) >= source:
             positions = torch.arange(source, device=query.device)
             mask = memory.mask.unsqueeze(1) & ((positions - middle).abs() <= self.half_width)
@@ -81,7 +81,7 @@ class LocalMonotonicAttention(LocalAttention):
         self, step: Int[Tensor, "batch n"], query: Float[Tensor, "batch n query"], keys: Tensor, memory: Memory
     ) -> tuple[Tensor, Tensor]:
         last = memory.mask.sum(1, keepdim=True) - 1
-        return self.found(*self.window(query, step.minimum(last).to(query.dtype), keys, memory), memory)
+        return self.found(*self.window(query, step.minimum(last), keys, memory), memory)
 
 
 @checked

@@ -96,13 +96,17 @@ class Lstm:
 CELL_STEPS = {"gru": Gru, "lstm": Lstm}
 
 
+_FEW = 5
+
+
 class AdditiveEnergies:
     """e_j = vᵀ tanh(q + k_j), up to what is the same for all j, which the softmax does not see.
 
     Here tanh(x) = 2 σ(2x) − 1, and σ(2 (q + k)) = 1 / (1 + e^{−2k} e^{−2q}): the exponentials, by far the most of the
-    work, are taken of keys and queries, not of their B·S·A sums a step. What lies beyond ±``limit``, 43 in float32,
-    counts as ±``limit``, so that no product is ∞ · 0. In float32 at least: σ(2x) of a small x is near 1/2, where half
-    precision has few digits.
+    work, are taken of keys and queries, not of their B·S·A sums a step. Each unit's keys are moved by the median of the
+    first ones, and its queries the other way, so that large ones of opposite signs keep their sum. What then lies
+    beyond ±``limit``, 43 in float32, counts as ±``limit``, so that no product is ∞ · 0. In float32 at least: σ(2x) of a
+    small x is near 1/2, where half precision has few digits.
     """
 
     def __init__(self, keys: Float[Tensor, "batch source key"], weight: Float[Tensor, "key"]) -> None:
@@ -110,7 +114,10 @@ class AdditiveEnergies:
         self.narrow = keys.dtype
         self.wide = torch.promote_types(keys.dtype, torch.float32)
         self.limit = math.log(torch.finfo(self.wide).max) / 2 - 1
-        self.decayed_keys = self._decayed(keys)
+        wide_keys = keys.to(self.wide)
+        # of a few keys: all would take a fiftieth of a training step
+        self.middle = wide_keys[:, :_FEW].nan_to_num(0.0, 0.0, 0.0).median(1, keepdim=True).values
+        self.decayed_keys = self._decayed(wide_keys - self.middle)
         self.weight = weight.to(self.wide)
         self.one = self.weight.new_ones(())
         self.buffer = torch.empty_like(self.decayed_keys)
@@ -141,7 +148,7 @@ class AdditiveEnergies:
         return d_keys.to(self.narrow), self.d_weight.mul_(2).to(self.narrow)
 
     def _sigmoid(self, query: Float[Tensor, "batch key"]) -> Float[Tensor, "batch source key"]:
-        decayed = self._decayed(query).unsqueeze(1)
+        decayed = self._decayed(query.unsqueeze(1) + self.middle)
         return torch.addcmul(self.one, self.decayed_keys, decayed, out=self.buffer).reciprocal_()
 
     def _decayed(self, values: Tensor) -> Tensor:

@@ -77,7 +77,7 @@ class RecurrentDecoder(nn.Module):
         super().__init__()
         query = attention.default_query if query is None else query
         if input_feeding and query != "current":
-            raise ValueError("input_feeding=True needs query='current': with query='previous' use context_to=[step]")
+            raise ValueError(f"input_feeding=True needs query='current': with query={query!r} use context_to=[step]")
         if query == "between" and "step" not in context_to:
             raise ValueError(f"context_to={list(context_to)} with query='between': add step, which it moves with")
         if looks == "bottom" and layers < 2:
@@ -135,6 +135,9 @@ class RecurrentDecoder(nn.Module):
         if tie_embeddings:
             self.vocabulary.weight = self.embedding.weight
         self.dropout = nn.Dropout(dropout)
+
+    longest = None
+    """It can write and read any number of tokens."""
 
     @property
     def is_written_out(self) -> bool:

@@ -27,7 +27,8 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.self_attention_norm = nn.LayerNorm(size)
         self.self_attention = SelfAttention(size, heads)
-        self.attention_norm = nn.LayerNorm(size)
+        # who looks nowhere has no query, and DDP waits for the gradient of every parameter
+        self.attention_norm = nn.LayerNorm(size) if attention.looks_back else nn.Identity()
         self.attention = attention
         is_projected = attention.projects and attention.memory_size == size
         self.from_context = None if is_projected else nn.Linear(attention.memory_size, size, bias=False)
@@ -118,6 +119,11 @@ class TransformerDecoder(nn.Module):
         self.vocabulary = nn.Linear(hidden_size, vocabulary_size)
         if tie_embeddings:
             self.vocabulary.weight = self.embedding.weight
+
+    @property
+    def longest(self) -> int | None:
+        """How many tokens of a target it can write or read; None where there is no limit."""
+        return self.positions.most
 
     @property
     def look_names(self) -> tuple[str, ...]:

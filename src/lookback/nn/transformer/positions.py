@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lookback.common.errors import InputError
+
 PositionName = Literal["sinusoidal", "learned", "rotary"]
 
 
@@ -14,7 +16,7 @@ class Positions(nn.Module):
     """How a stack of layers knows positions: added to the words, or as a rotation of queries and keys.
 
     name: ``sinusoidal`` (Vaswani et al. 2017, § 3.5): sines and cosines, defined for every position; ``learned``: a
-        table of ``table`` rows (Gehring et al. 2017, § 3.1), and ValueError for a position behind it; ``rotary`` (Su et
+        table of ``table`` rows (Gehring et al. 2017, § 3.1), and InputError for a position behind it; ``rotary`` (Su et
         al. 2021, eq. 34): nothing is added, and every self-attention compares queries and keys that are rotated by
         their positions, so that an energy depends on their distance. Sines and rotations go on beyond the lengths that
         were trained, but nothing was learned there.
@@ -26,13 +28,18 @@ class Positions(nn.Module):
         self.size = size
         self.table = nn.Embedding(table, size) if name == "learned" else None
 
+    @property
+    def most(self) -> int | None:
+        """How many positions it knows; None where it knows any."""
+        return None if self.table is None else self.table.num_embeddings
+
     def add(self, words: Float[Tensor, "*batch time size"], first: int = 0) -> Float[Tensor, "*batch time size"]:
         """√size · words, and their positions ``first``, ``first + 1``, … where these are added."""
         scaled = words * math.sqrt(self.size)
         end = first + words.shape[-2]
         if self.table is not None:
             if end > self.table.num_embeddings:
-                raise ValueError(
+                raise InputError(
                     f"positions=learned: position {end} of a sentence, but the table has {self.table.num_embeddings}; "
                     "expected a shorter sentence, a larger position_table, or positions=sinusoidal or rotary"
                 )

@@ -33,7 +33,10 @@ def _differing(runs: Sequence[Run]) -> list[str]:
     keys = dict.fromkeys(key for run in runs for key in run.settings if _counts(key))
     if not any(map(rate_is_the_attentions, runs)):
         keys.pop("learning_rate", None)  # nothing reads it
-    return [key for key in keys if _differs(key, runs, False)]
+    found = [key for key in keys if _differs(key, runs, False)]
+    # of another kind of network all settings are others
+    others = tuple(f"{side}." for side in ("encoder", "decoder") if f"{side}._target_" in found)
+    return [key for key in found if key.endswith("._target_") or not key.startswith(others)]
 
 
 def _counts(key: str) -> bool:

@@ -97,7 +97,8 @@ def _warnings(runs: Sequence[Run]) -> Iterator[str]:
     if (rates := brought(runs, "learning_rate")) and all(map(rate_is_the_attentions, runs)):
         named = ", ".join(f"{attention}: {rate}" for attention, rate in rates.items())
         yield f"each attention has a learning rate of its own ({named})"
-    if queries := brought(runs, "decoder.query"):
+    with_query = [run for run in runs if value(run, "decoder.query") is not None]  # a Transformer's has none
+    if queries := brought(with_query, "decoder.query"):
         named = ", ".join(f"{attention}: {query}" for attention, query in queries.items())
         yield (
             f"each attention has its paper's query state ({named}); "

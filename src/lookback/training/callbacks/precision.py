@@ -5,7 +5,6 @@ inside a product only. ``trainer.precision`` computes in bfloat16, with float32 
 alignment snapshots always use float32, so that the same weights give the same numbers however they were trained.
 """
 
-import os
 from typing import Any, Literal
 
 import lightning
@@ -24,21 +23,6 @@ MATMUL_PRECISIONS: dict[MatmulPrecisionWord, str] = {
 """What each ``matmul_precision`` means."""
 TrainerPrecision = Literal["32-true", "bf16-mixed", "auto"]
 """The weights are float32 with all. ``auto`` becomes one of the others before a training, see ``settle_precision``."""
-
-
-KERNELS = 64
-"""How many compiled products are kept: a training step needs fewer."""
-
-
-def bound_kernel_caches() -> None:
-    """Lets torch keep few of the products that oneDNN compiles, one a shape; by itself it keeps a thousand of a kind.
-
-    A compiled bfloat16 product takes about half a megabyte, and a text has thousands of shapes: the memory of a
-    training grew by gigabytes. There are two caches, oneDNN's own and torch's, and both must be small. Their sizes are
-    read at the first product, so this comes before it. A size that the user has set stays.
-    """
-    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
-        os.environ.setdefault(name, str(KERNELS))
 
 
 def products(config: DictConfig) -> str:
