@@ -124,7 +124,7 @@ def test_the_gradient_of_the_loss_of_padded_pairs(architecture: Architecture):
     assert torch.autograd.gradcheck(loss, tuple(model.parameters()), fast_mode=True)
 
 
-@pytest.mark.parametrize("kind", [AdditiveAttention, FixedContext, CoverageAttention])
+@pytest.mark.parametrize("kind", [AdditiveAttention, CoverageAttention])
 def test_the_coverage_loss_is_added_where_the_words_are(kind: type):
     """Σ_t Σ_j min(α_tj, Σ_{k<t} α_kj) over the words and end marks of each sentence, by plain loops."""
     model = Architecture(kind).build()
@@ -143,13 +143,19 @@ def test_the_coverage_loss_is_added_where_the_words_are(kind: type):
     assert result.coverage.item() == pytest.approx(expected, abs=1e-10)
     assert result.loss.item() == pytest.approx(plain.loss.item() + 0.5 * expected, abs=1e-10)
     assert result.nll.item() == plain.nll.item()
-    if kind is not FixedContext:
-        gradients = []
-        for each in (plain, result):
-            model.zero_grad()
-            each.loss.backward()
-            gradients.append(model.decoder.attention.from_query.weight.grad.clone())
-        assert not torch.allclose(*gradients)
+    gradients = []
+    for each in (plain, result):
+        model.zero_grad()
+        each.loss.backward()
+        gradients.append(model.decoder.attention.from_query.weight.grad.clone())
+    assert not torch.allclose(*gradients)
+
+
+def test_who_looks_nowhere_has_no_coverage_loss():
+    """Its even weights would add a number that nothing can change."""
+    model = Architecture(FixedContext).build()
+    batch = (*source_batch(SOURCES), target_batch(TARGETS))
+    assert model(*batch, coverage=0.5).loss.item() == model(*batch).loss.item()
 
 
 @pytest.mark.parametrize("transformer", [(), ("encoder", "decoder")])

@@ -1,5 +1,6 @@
 """A trained run from Python: the same translations, scores and links as the commands give."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -158,3 +159,21 @@ def test_a_checkpoint_that_cannot_translate_is_refused_in_one_line(
     with pytest.raises(InputError, match=said) as caught:
         lookback.load(damaged(finished, tmp_path, change), device="cpu")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "16-mixed", None])
+def test_an_unknown_precision_is_refused(finished: Path, precision: Any) -> None:
+    """It would search in float32 without a word."""
+    with pytest.raises(ValueError, match=r"precision=.*: expected 32-true or bf16-mixed"):
+        Translator.load(finished, device="cpu", precision=precision)
+
+
+def test_a_search_in_bfloat16_keeps_few_compiled_products(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+    for name in names:
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    Translator.load(finished, device="cpu")
+    assert not set(names) & os.environ.keys()
+    Translator.load(finished, device="cpu", precision="bf16-mixed")
+    assert {os.environ[name] for name in names} == {"64"}

@@ -139,3 +139,35 @@ def test_what_changes_no_number_splits_no_arm(run):
     runs = [replace(one, config={**one.config, **here}), replace(other, config={**other.config, **there})]
     assert list(arms(runs)) == ["dot"]
     assert differing(runs) == []
+
+
+def as_transformer(run, name):
+    """A run as `model=transformer` leaves it, on top of a made one: both sides have other settings."""
+    made = run(name, "multihead")
+    (made.directory / ".hydra" / "hydra.yaml").write_text("hydra: {runtime: {choices: {model: transformer}}}\n")
+    sides = {
+        side: {"_target_": f"lookback.nn.Transformer{side.capitalize()}", "heads": 4, "positions": "${encoder.where}"}
+        for side in ("encoder", "decoder")
+    }
+    sides["encoder"] |= {"where": "rotary"}
+    return replace(made, config={**made.config, **sides})
+
+
+def test_a_transformer_has_its_own_name_and_differs_as_a_whole(run):
+    """Not setting by setting, and none of them by a name in braces."""
+    runs = [run("a", "none"), run("b", "dot"), as_transformer(run, "c")]
+    assert runs[2].recipe == "transformer"
+    assert runs[2].settings["decoder.positions"] == "rotary"
+    assert sorted(differing(runs)) == ["decoder._target_", "encoder._target_"]
+
+
+def test_a_run_of_before_a_setting_is_of_the_same_arm(run):
+    """It had what is the default today."""
+    new = run("a", "dot", 1, rate=0.004)
+    decoder = {**new.config["decoder"], "_target_": "lookback.nn.RecurrentDecoder"}
+    old = replace(run("b", "dot", 2, rate=0.004), config={**new.config, "decoder": decoder})
+    later = {"scheduled_sampling": 0.0, "parameters": None, "decoder": {**decoder, "looks": "top"}}
+    new = replace(new, config={**new.config, **later})
+    assert "decoder.query" in new.settings
+    assert list(arms([old, new])) == ["dot"]
+    assert differing([old, new]) == []
