@@ -40,8 +40,8 @@ class Seq2Seq(nn.Module):
             ours, theirs = encoder.embedding, decoder.embedding
             if ours.embedding_dim != theirs.embedding_dim:
                 raise ValueError(
-                    f"words of {ours.embedding_dim} values in the encoder and {theirs.embedding_dim} in the decoder "
-                    "(embedding_size, or a Transformer's hidden_size): "
+                    f"encoder.{_size_of_words(encoder)}={ours.embedding_dim} and "
+                    f"decoder.{_size_of_words(decoder)}={theirs.embedding_dim}: "
                     "one embedding for both sides, as of a joint tokenizer, needs equal sizes"
                 )
             if ours.num_embeddings != theirs.num_embeddings:
@@ -163,3 +163,8 @@ class Seq2Seq(nn.Module):
     def laid_out(self) -> "LaidOut":
         """The same network for many searches, its weights as they are now, in the current precision."""
         return LaidOut(self)
+
+
+def _size_of_words(side: nn.Module) -> str:
+    """The argument that sets it."""
+    return "hidden_size" if isinstance(side, TransformerEncoder | TransformerDecoder) else "embedding_size"
