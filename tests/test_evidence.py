@@ -376,6 +376,21 @@ def test_how_fast_a_step_is_where_products_are_in_bfloat16() -> None:
     assert found == expected
 
 
+def test_how_fast_a_search_is_where_products_are_in_bfloat16() -> None:
+    with (PROJECT / "benchmarks" / "results" / "amd_epyc" / "decode.csv").open(encoding="utf-8", newline="") as file:
+        searches = {(row["beam"], row["batch"], row["system"]): row for row in csv.DictReader(file)}
+    (block,) = [block for block in BLOCK.findall(README) if "--batches 1 32 --beams 1 5" in block]
+    found = [line.split() for line in block.splitlines() if line.startswith(("greedy ", "beam 5 "))]
+    expected = []
+    for batch, beam in (("1", "1"), ("1", "5"), ("32", "1"), ("32", "5")):
+        ours = searches[beam, batch, "lookback"]
+        names = ("lookback", "joeynmt", "opennmt", "limit")
+        systems = [f"{float(searches[beam, batch, name]['ms']):,.0f}" for name in names]
+        ratios = [f"{float(ours['against_peers']):.2f}", f"{float(ours['of_limit']):.0%}"]
+        expected.append([*(["greedy"] if beam == "1" else ["beam", beam]), batch, *systems, *ratios])
+    assert found == expected
+
+
 def test_how_fast_a_file_is_translated() -> None:
     with (PROJECT / "benchmarks" / "results" / "translate_file.csv").open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
