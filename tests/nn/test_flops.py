@@ -1,4 +1,5 @@
 import pytest
+import torch
 from torch import Tensor
 
 from lookback.nn import (
@@ -6,12 +7,14 @@ from lookback.nn import (
     Attention,
     DotAttention,
     FixedContext,
+    Memory,
     MultiHeadAttention,
     Seq2Seq,
     TransformerDecoder,
     TransformerEncoder,
     flops_per_token,
 )
+from lookback.nn.flops import _Products
 from support.toy import ATTENTIONS, Architecture
 
 
@@ -34,6 +37,15 @@ def test_the_products_of_a_recurrent_network_are_all_counted():
     once = 2 * decoder.initial.weight.numel() / 25
     expected = encoder + sum(2 * matrix.numel() for matrix in matrices) + once
     assert flops_per_token(model) == pytest.approx(expected)
+
+
+def test_the_products_of_a_look_are_counted_also_those_of_a_vector():
+    """Of 25 looks at 25 positions, additive ones: W s, U h, vᵀ tanh(…) and Σ α h."""
+    attention = AdditiveAttention(5, 6, 4)
+    memory = Memory(torch.zeros(1, 25, 6, device="meta"), torch.ones(1, 25, device="meta") > 0, torch.zeros(1, 2, 3))
+    with _Products() as counted, torch.no_grad():
+        attention.to("meta").over(memory).read_all(torch.zeros(1, 25, 5, device="meta"))
+    assert counted.operations == 2 * (25 * 5 * 4 + 25 * 6 * 4 + 25 * 25 * 4 + 25 * 25 * 6)
 
 
 def test_looking_costs_more_and_the_fast_loop_costs_the_same():

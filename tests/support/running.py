@@ -93,11 +93,16 @@ def _tiny_model(overrides: Sequence[str]) -> Iterator[str]:
         yield from (size for size in (TINY_TRANSFORMER if is_transformer else TINY_MODEL) if size.startswith(side))
 
 
-def run(directory: Path | str, *overrides: str, tiny_data: bool = True, drawn: bool = False) -> dict[str, Any]:
+def run(
+    directory: Path | str, *overrides: str, tiny_data: bool = True, drawn: bool = False, counted: bool = False
+) -> dict[str, Any]:
     """Train it; what results.json holds. Unless ``drawn``, without chart and page: three quarters of so small a run."""
     from lookback.training.fit import train
 
     with pytest.MonkeyPatch.context() as patch:
+        # a third of a second, half of so small a training; tests/training/test_looks.py and the commands count
+        if not counted:
+            patch.setattr("lookback.training.callbacks.cost.flops_per_token", lambda model: None)
         if not drawn:
             patch.setattr("lookback.report.save_chart", lambda chart, folder, name: [])
             patch.setattr("lookback.report.write_report", lambda runs, path: path)

@@ -12,7 +12,7 @@ from support.running import compose, run
 
 @pytest.mark.parametrize(("model", "names"), [("multihead", 4), ("transformer", 2), ("dot", 0)])
 def test_each_head_has_an_alignment_error_rate(model: str, names: int, tmp_path: Path, grammar_cache: str) -> None:
-    record = run(tmp_path, grammar_cache, f"model={model}")
+    record = run(tmp_path, grammar_cache, f"model={model}", counted=True)
     (tmp_path / ".hydra").mkdir()
     OmegaConf.save(compose(tmp_path, grammar_cache, f"model={model}"), tmp_path / ".hydra" / "config.yaml")
     (row,) = rows([read_run(tmp_path)], 1, tmp_path)
