@@ -102,7 +102,7 @@ def run(
     with pytest.MonkeyPatch.context() as patch:
         # a third of a second, half of so small a training; tests/training/test_looks.py and the commands count
         if not counted:
-            patch.setattr("lookback.training.callbacks.cost.flops_per_token", lambda model: None)
+            patch.setattr("lookback.training.callbacks.cost.flops_per_token", lambda model: 1e6)
         if not drawn:
             patch.setattr("lookback.report.save_chart", lambda chart, folder, name: [])
             patch.setattr("lookback.report.write_report", lambda runs, path: path)
