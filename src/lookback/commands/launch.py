@@ -176,7 +176,7 @@ class Processors(NamedTuple):
 def processors(topology: Path = Path("/sys/devices/system/cpu")) -> Processors:
     """How many there are, as Linux tells it; elsewhere every hardware thread counts as a core.
 
-    Two threads of one core share its arithmetic. Products of matrices gain nothing from the second.
+    Two threads of one core share its arithmetic. Products of matrices gain little from the second.
 
     Args:
         topology: the folder that describes each processor, `cpuN/topology/thread_siblings_list`.
