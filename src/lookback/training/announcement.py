@@ -28,9 +28,11 @@ def announce(
         training = "training pairs as they come"
     else:
         training = f"{about['train']['pairs']:,} training pairs, {about['train']['target_tokens']:,} target tokens"
+    # of a model, such as the Transformer, the attention is a part; of a sweep's job, what is varied stands beside it
+    arm = "" if config.names.arm == config.names.attention else f"{config.names.arm}: "
     padding = "" if data.streams else f"padding {about['padding_waste']:.1%}; "
     print(
-        f"attention={config.names.attention}  data={config.names.data}  seed={config.seed}  "
+        f"{arm}attention={config.names.attention}  data={config.names.data}  seed={config.seed}  "
         f"{parameters:,} parameters  in {directory}\n"
         f"{training}; vocabulary {about['source_vocabulary']:,} → {about['target_vocabulary']:,}; {padding}"
         f"validation {about['validation']['pairs']:,}, test {about['test']['pairs']:,} pairs\n"
