@@ -177,7 +177,30 @@ def test_the_cache_goes_with_the_beams_that_cross(attention: type[Attention]):
             torch.testing.assert_close(vectors[:, k], expected[:, -1], rtol=0, atol=1e-12)
             torch.testing.assert_close(weights[:, k], looked[:, -1], rtol=0, atol=1e-12)
     torch.testing.assert_close(some[0], all_of_them[2], rtol=0, atol=1e-12)
-    assert kept.caches[0].shape[:3] == (1, 2, 3)
+    assert kept.caches[0].values.shape[:3] == (1, 2, 3)
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_two_ways_on_from_one_state_do_not_touch_each_other(is_training: bool):
+    """Longer caches share the memory of the shorter: whoever comes second takes a memory of its own."""
+    model = Architecture(MultiHeadAttention, layers=2, transformer=BOTH).build()
+    memory = model.encode(*source_batch(SOURCES))
+    shared, ways = [2, *range(4, 9), *range(4, 11)], [[5, 6, 7], [8, 9, 10]]
+    found = [[], []]
+    with torch.set_grad_enabled(is_training):
+        state = model.start(memory)
+        for word in shared:
+            state, *_ = model.step(state, torch.full((3, 1), word))
+        states = [state, state]
+        for turn in range(3):
+            for k, way in enumerate(ways):
+                states[k], vectors, _ = model.step(states[k], torch.full((3, 1), way[turn]))
+                found[k].append(vectors)
+        for way, vectors in zip(ways, found, strict=True):
+            expected, _ = model.unroll(torch.tensor([[*shared, *way]] * 3), memory)
+            torch.testing.assert_close(torch.cat(vectors, dim=1), expected[:, -3:], rtol=0, atol=1e-12)
+    if is_training:
+        torch.cat(found[0] + found[1]).sum().backward()  # nothing that it reads was written over
 
 
 def test_a_word_is_blind_to_those_after_it():

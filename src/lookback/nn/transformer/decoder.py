@@ -15,7 +15,7 @@ from lookback.nn.kernels.columns import by_columns
 from lookback.nn.memory import Memory
 from lookback.nn.transformer.layers import FeedForward, SelfAttention, check_sizes
 from lookback.nn.transformer.positions import PositionName, Positions
-from lookback.nn.transformer.state import TransformerState
+from lookback.nn.transformer.state import Cache, TransformerState
 
 
 class DecoderLayer(nn.Module):
@@ -55,10 +55,10 @@ class DecoderLayer(nn.Module):
         self,
         x: Float[Tensor, "batch n size"],
         positions: Positions,
-        cache: Float[Tensor, "batch n before both"],
+        cache: Cache,
         state: AttentionState,
         reader: Reader,
-    ) -> tuple[Float[Tensor, "batch n size"], Float[Tensor, "batch n now both"], Look]:
+    ) -> tuple[Float[Tensor, "batch n size"], Cache, Look]:
         """One word of each hypothesis, and the keys and values of all words up to it."""
         found, cache = self.self_attention.step(self.self_attention_norm(x), positions, cache)
         x = x + self.dropout(found)
@@ -143,7 +143,7 @@ class TransformerDecoder(nn.Module):
     def start(self, memory: Memory) -> TransformerState:
         """The state before the first word, n = 1."""
         readers = tuple(layer.attention.over(memory) for layer in self.layers)
-        empty = memory.states.new_zeros(len(memory.states), 1, 0, 2 * self.norm.normalized_shape[0])
+        empty = Cache(memory.states.new_empty(len(memory.states), 1, 0, 2 * self.norm.normalized_shape[0]))
         return TransformerState((empty,) * len(readers), tuple(reader.start() for reader in readers), readers)
 
     def step(
@@ -198,7 +198,7 @@ class TransformerDecoder(nn.Module):
     def _step(
         self, state: TransformerState, words: Int[Tensor, "batch n"]
     ) -> tuple[TransformerState, Float[Tensor, "batch n readout"], list[Look]]:
-        before = state.caches[0].shape[2]
+        before = state.caches[0].words
         x = self.dropout(self.positions.add(self.embedding(words).unsqueeze(2), before).squeeze(2))
         caches, looks = [], []
         for layer, cache, remembered, reader in zip(self.layers, state.caches, state.looks, state.readers, strict=True):

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lookback.nn.transformer.positions import Positions
+from lookback.nn.transformer.state import Cache
 
 
 class SelfAttention(nn.Module):
@@ -34,23 +35,19 @@ class SelfAttention(nn.Module):
         return self.output(found.transpose(1, 2).flatten(2))
 
     def step(
-        self,
-        values: Float[Tensor, "batch n size"],
-        positions: Positions,
-        cache: Float[Tensor, "batch n before both"],
-    ) -> tuple[Float[Tensor, "batch n size"], Float[Tensor, "batch n now both"]]:
+        self, values: Float[Tensor, "batch n size"], positions: Positions, cache: Cache
+    ) -> tuple[Float[Tensor, "batch n size"], Cache]:
         """One position of each hypothesis sees those before it, whose keys and values are in ``cache``.
 
         The cache that it leaves has one more.
         """
-        batch, n, before, _ = cache.shape
-        query, key, value = (part.flatten(0, 1).unsqueeze(1) for part in self.projection(values).chunk(3, dim=-1))
-        query, key = (positions.rotate(self.by_head(part), before) for part in (query, key))
-        key = key.transpose(1, 2).flatten(2)
-        cache = torch.cat([cache, torch.cat([key, value], dim=-1).unflatten(0, (batch, n))], dim=2)
-        keys, values = map(self.by_head, cache.flatten(0, 1).chunk(2, dim=-1))
-        found = F.scaled_dot_product_attention(query, keys, values)
-        return self.output(found.transpose(1, 2).reshape(batch, n, -1)), cache
+        query, key, value = self.projection(values).flatten(0, 1).unsqueeze(1).chunk(3, dim=-1)
+        query, key = (positions.rotate(self.by_head(part), cache.words) for part in (query, key))
+        word = torch.cat([key.transpose(1, 2).flatten(2), value], dim=-1)
+        cache = cache.extended(word.view(*values.shape[:2], -1))
+        keys, read = map(self.by_head, cache.values.flatten(0, 1).chunk(2, dim=-1))
+        found = F.scaled_dot_product_attention(query, keys, read)
+        return self.output(found.transpose(1, 2).reshape(values.shape)), cache
 
     def by_head(self, values: Float[Tensor, "rows time size"]) -> Float[Tensor, "rows heads time head"]:
         return values.unflatten(-1, (self.heads, -1)).transpose(1, 2)
