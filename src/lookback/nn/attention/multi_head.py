@@ -29,9 +29,10 @@ class MultiHeadAttention(Attention):
         self.from_memory = nn.Linear(memory_size, 2 * attention_size, bias=False)
         self.output = nn.Linear(attention_size, memory_size, bias=False)
 
-    def keys(self, states: Float[Tensor, "batch source memory"]) -> Float[Tensor, "batch source key"]:
-        """Keys and values side by side."""
-        return self.from_memory(states)
+    def keys(self, states: Float[Tensor, "batch source memory"]) -> Float[Tensor, "batch heads both d"]:
+        """Of each head the keys of all positions, then the values: so a step multiplies them where they lie."""
+        both = self.from_memory(states).unflatten(-1, (2, self.heads, -1))
+        return both.permute(0, 3, 2, 1, 4).flatten(2, 3)
 
     def read(self, query: Float[Tensor, "batch n query"], keys: Tensor, memory: Memory, state: AttentionState) -> Look:
         asked, compared, read = self._by_head(query, keys)
@@ -49,9 +50,8 @@ class MultiHeadAttention(Attention):
         return self.output(found.transpose(1, 2).flatten(2))
 
     def _by_head(
-        self, query: Float[Tensor, "batch n query"], keys: Float[Tensor, "batch source key"]
+        self, query: Float[Tensor, "batch n query"], keys: Float[Tensor, "batch heads both d"]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries (batch, heads, n, d), keys and values (batch, heads, source, d)."""
-        parts = (self.from_query(query), *keys.chunk(2, dim=-1))
-        asked, compared, read = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
-        return asked, compared, read
+        asked = self.from_query(query).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return asked, *keys.chunk(2, dim=2)
