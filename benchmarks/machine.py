@@ -64,7 +64,7 @@ def show(rows: Sequence[Mapping[str, object]]) -> None:
         table.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
     for row in rows:
         table.add_row(*(str(value) for value in row.values()))
-    Console(width=140).print(table)
+    Console(width=160).print(table)
 
 
 def _processor() -> str:

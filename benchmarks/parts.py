@@ -24,9 +24,9 @@ from machine import RESULTS, keep, show
 from side_by_side import SIZES, Options, cores
 from torch import Tensor
 
-from cases import ATTENTIONS, BOS, EOS, FIRST_WORD  # isort: skip (in the folder that side_by_side adds)
+from cases import BOS, EOS, FIRST_WORD, LIMITED  # isort: skip (in the folder that side_by_side adds)
 from lookback_model import Lookback  # isort: skip
-from products import Limit  # isort: skip
+from products import limit as limit_of  # isort: skip
 
 from lookback.nn.loss import projected_cross_entropy
 from lookback.nn.memory import Memory
@@ -37,7 +37,7 @@ PARTS = ("encoder", "decoder", "loss", "optimizer")
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--sizes", choices=SIZES, default="small")
-    options.add_argument("--attentions", nargs="+", choices=ATTENTIONS, default=["bahdanau"])
+    options.add_argument("--attentions", nargs="+", choices=LIMITED, default=["bahdanau"])
     options.add_argument(
         "--precisions", nargs="+", choices=("float32", "medium", "bfloat16"), default=["float32", "bfloat16"]
     )
@@ -62,7 +62,7 @@ def _measured(sizes: str, attention: str, precision: str, length: int, rounds: i
     torch.set_float32_matmul_precision("highest")  # `medium` sets another, and every case begins alike
     torch.manual_seed(0)
     options = Options("lookback", "train", sizes, attention, precision, "cpu", [0])
-    step, limit = Step(options, length), Limit(options)
+    step, limit = Step(options, length), limit_of(options)
     batch = SIZES[sizes].batch
     ways: dict[tuple[str, str], Callable[[], object]] = {
         ("ours", "encoder"): step.encoder,
@@ -111,7 +111,7 @@ class Step:
         self.lengths = torch.full((sizes.batch,), length)
         memory, vectors = self._encoded(), None
         with self._precision():
-            vectors, _ = self.ours.model.unroll(self.target[:, :-1], memory)
+            vectors = self.ours.model.decoder.vectors(self.target[:, :-1], memory)
         self.memory = Memory(memory.states.detach(), memory.mask, memory.final.detach())
         self.vectors = vectors.detach().flatten(0, 1)
         self.d_states, self.d_final = torch.randn_like(self.memory.states), torch.randn_like(self.memory.final)
@@ -124,7 +124,7 @@ class Step:
     def decoder(self) -> None:
         memory = Memory(_leaf(self.memory.states), self.memory.mask, _leaf(self.memory.final))
         with self._precision():
-            vectors, _ = self.ours.model.unroll(self.target[:, :-1], memory)
+            vectors = self.ours.model.decoder.vectors(self.target[:, :-1], memory)
         vectors.backward(self.d_vectors)
 
     def loss(self) -> None:

@@ -113,7 +113,7 @@ def compared(
 
     ms and its quartiles; target tokens a second; against_peers: how many times as fast as the fastest peer;
     of_limit: the limit's time as a share of this; peak_mib over the built model, and memory_against_peers: as a share
-    of the leanest peer's. Empty where there is no peer or no limit to compare with.
+    of the leanest peer's; parameters. Empty where there is no peer or no limit to compare with.
     """
     times = {name: [1000 * answer[clock] for answer in found] for name, found in answers.items()}
     medians = {name: statistics.median(of) for name, of in times.items()}
@@ -141,6 +141,7 @@ def compared(
                 "gflop_per_second": round(operations / ms / 1e6) if operations else "",
                 "peak_mib": "" if peak is None else round(peak),
                 "memory_against_peers": "" if peak is None or not leanest else round(peak / leanest, 2),
+                "parameters": answers[name][-1]["parameters"] or "",
             }
         )
     return rows
@@ -158,6 +159,7 @@ def brief(row: Mapping[str, object], case: Sequence[str]) -> dict[str, object]:
         "of limit": row["of_limit"],
         "MiB": row["peak_mib"],
         "of leanest": row["memory_against_peers"],
+        "parameters": row["parameters"],
     }
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/train.py --joeynmt PYTHON --opennmt PYTHON
     python benchmarks/train.py --sizes paper --attentions bahdanau --lengths 30 --joeynmt PYTHON --opennmt PYTHON
+    python benchmarks/train.py --attentions general bahdanau local_m local_p --lengths 400
     python benchmarks/train.py --attentions bahdanau --lengths 25 --threads 1 2 --joeynmt PYTHON --opennmt PYTHON
 
 A step is forward, loss, backward and Adam, on random words: source and target of one length, without padding. PYTHON is
@@ -21,13 +22,22 @@ after one tiny step. Results of the same cases are replaced, those of others sta
 sizes: `small` has embeddings of 256, an encoder of 256 in each direction, attention 256, decoder 256, 8,000 words and
 64 sentences; `paper` is Bahdanau et al. 2015: 620, 1000, 1000, 1000, maxout 500, 30,000 words, 80 sentences. The peers
 have no maxout: in `paper` their vector before the vocabulary is of 1000, twice ours; `paper-attentional` gives ours the
-same.
+same. The Transformer of `small` has 3 layers of 256 on each side, 4 heads and 1,024 inner values; that of `paper` is
+the base model of Vaswani et al. 2017: 6 of 512, 8, 2,048. Words and sentences are those of the size.
+attentions: those of conf/attention in the recurrent decoder, with input feeding where `-feeding` says so, and
+`transformer`, the model.
 systems: `lookback` is ours as it trains by default; `not fused` is it with torch's plain Adam, which the peers use too;
 `plain` is it without the decoder's fast path, where it has one; `limit` is the matrix products of our step and nothing
-else (peers/products.py). Ours and the limit are in the given precision, the peers always in float32.
+else (peers/products.py), where they are defined simply. Ours and the limit are in the given precision, the peers always
+in float32. A peer is left out where it does not have the attention. OpenNMT-py's coverage_attn is none: it sums the
+looks for a loss, but no energy sees the sum.
 differences: our bahdanau attends before the update and feeds the context, the peers' attends after it and feeds the
-attention vector. OpenNMT-py's encoder has half the width (its directions share one size), and ours too for `dot`, which
-compares states of equal size. Ours keeps its readout for `none`, where OpenNMT-py has none.
+attention vector, as our `concat-feeding` does. OpenNMT-py's recurrent encoder has half the width (its directions share
+one size), and ours too for `dot` and `scaled_dot`, which compare states of equal size. Ours keeps its readout for
+`none`, where OpenNMT-py has none. The Transformers are alike, norms first with one behind each stack, sinusoidal
+positions, the target's embedding tied to the vocabulary, no dropout, and equal in their parameters, but that JoeyNMT's
+attentions have biases, and its vocabulary none; the peers' attentions are products and a softmax on a CPU, ours is one
+function of torch. `parameters` counts what is learned.
 """
 
 import argparse
@@ -39,12 +49,10 @@ from growth import growth
 from machine import keep, show
 from side_by_side import LIMIT, SIZES, Options, brief, compared, cores, in_turn, interpreters, parser, started
 
-from cases import ATTENTIONS  # isort: skip (in the folder that side_by_side adds)
+from cases import ATTENTIONS, LIMITED, LOOPS  # isort: skip (in the folder that side_by_side adds)
 
 CASE = ("sizes", "attention", "length", "precision", "device", "threads")
 """What a measurement is of."""
-LOOPS = ("bahdanau", "general-feeding", "dot-feeding")
-"""Attentions whose context the decoder waits for: only there has it a fast path."""
 
 
 def main() -> None:
@@ -116,7 +124,8 @@ def _systems(arguments: argparse.Namespace, attention: str, threads: int) -> Ite
         yield "plain", sys.executable, options("lookback", fast=False)
     for peer, python in interpreters(arguments, attention).items():
         yield peer, python, options(peer)
-    yield LIMIT, sys.executable, options(LIMIT)
+    if attention in LIMITED:
+        yield LIMIT, sys.executable, options(LIMIT)
 
 
 if __name__ == "__main__":

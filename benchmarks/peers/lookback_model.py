@@ -1,23 +1,59 @@
 """Ours, at the sizes and with the wiring whose work is closest to the peers'."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import torch
-from cases import EOS, SIZES, Options, Sizes
+from cases import EOS, SIZES, TRANSFORMER, Options, Sizes, Stack
 from plain_search import plain_search
 from torch import Tensor
 
 from lookback.nn import (
     AdditiveAttention,
     Attention,
+    CoverageAttention,
     DotAttention,
     FixedContext,
     GeneralAttention,
+    LocalMonotonicAttention,
+    LocalPredictiveAttention,
+    LocationAttention,
+    LocationSensitiveAttention,
+    MultiHeadAttention,
+    NormedAdditiveAttention,
     RecurrentDecoder,
     RecurrentEncoder,
+    ScaledDotAttention,
     Seq2Seq,
+    TransformerDecoder,
+    TransformerEncoder,
+    initialize,
 )
 from lookback.search import BeamSearch, GreedySearch
+
+UNSIZED: dict[str, Callable[[int, int], Attention]] = {
+    "none": FixedContext,
+    "location": LocationAttention,
+    "dot": DotAttention,
+    "scaled_dot": ScaledDotAttention,
+    "general": GeneralAttention,
+    "local_m": LocalMonotonicAttention,
+}
+"""Attentions between states of two sizes, with the other arguments of conf/attention, which are the defaults."""
+
+SIZED: dict[str, Callable[[int, int, int], Attention]] = {
+    "concat": AdditiveAttention,
+    "bahdanau": AdditiveAttention,
+    "normed_bahdanau": NormedAdditiveAttention,
+    "local_p": LocalPredictiveAttention,
+    "coverage": CoverageAttention,
+    "location_sensitive": LocationSensitiveAttention,
+    "multihead": MultiHeadAttention,
+}
+"""Those that have a size of their own too."""
+
+BEFORE_THE_UPDATE = ("bahdanau", "normed_bahdanau", "coverage", "location_sensitive")
+"""Attentions that the previous state asks, and whose context is an input of the recurrence."""
 
 
 class Lookback:
@@ -25,7 +61,8 @@ class Lookback:
         self.device, self.precision, self.fast = options.device, options.precision, options.fast
         if options.precision == "medium":
             torch.set_float32_matmul_precision("medium")
-        self.model = _model(SIZES[options.sizes], options.attention, options.fast).to(options.device)
+        self.model = build(SIZES[options.sizes], options.attention, options.fast).to(options.device)
+        initialize(self.model)
         if options.task == "decode":
             torch.nn.init.constant_(self.model.decoder.vocabulary.bias[EOS], -1e9)  # never chosen
             self.model.eval()
@@ -55,22 +92,17 @@ class Lookback:
         return torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bfloat16")
 
 
-def _model(sizes: Sizes, name: str, fast: bool) -> Seq2Seq:
+def build(sizes: Sizes, name: str, fast: bool) -> Seq2Seq:
+    if name == TRANSFORMER:
+        return _transformer(sizes.vocabulary, sizes.transformer)
     kind, _, feeding = name.partition("-")
     # dot compares states of equal size: the encoder's directions share the decoder's, as all of OpenNMT-py's do
-    encoder_size = sizes.decoder // 2 if kind == "dot" else sizes.encoder
+    encoder_size = sizes.decoder // 2 if kind in ("dot", "scaled_dot") else sizes.encoder
     encoder = RecurrentEncoder(sizes.vocabulary, sizes.embedding, encoder_size)
-    memory_size = encoder.memory_size
-    attention: Attention
-    if kind == "bahdanau":
-        attention = AdditiveAttention(sizes.decoder, memory_size, sizes.attention)
-    elif kind == "general":
-        attention = GeneralAttention(sizes.decoder, memory_size)
-    elif kind == "dot":
-        attention = DotAttention(sizes.decoder, memory_size)
-    else:
-        attention = FixedContext(sizes.decoder, memory_size)
-    entries = {"bahdanau": ("init", "step", "readout"), "none": ("init",)}
+    states = sizes.decoder, encoder.memory_size
+    attention = UNSIZED[kind](*states) if kind in UNSIZED else SIZED[kind](*states, sizes.attention)
+    is_before = kind in BEFORE_THE_UPDATE
+    entries = ("init", "step", "readout") if is_before else ("init", "readout")
     decoder = RecurrentDecoder(
         sizes.vocabulary,
         attention,
@@ -78,13 +110,22 @@ def _model(sizes: Sizes, name: str, fast: bool) -> Seq2Seq:
         sizes.embedding,
         sizes.decoder,
         sizes.readout_size,
-        query="previous" if kind == "bahdanau" else "current",
+        query="previous" if is_before else "current",
         input_feeding=bool(feeding),
-        context_to=entries.get(kind, ("init", "readout")),
+        context_to=("init",) if kind == "none" else entries,
         readout=sizes.readout,
         fast=fast,
     )
     return Seq2Seq(encoder, decoder)
+
+
+def _transformer(vocabulary: int, sizes: Stack) -> Seq2Seq:
+    stack = {"heads": sizes.heads, "layers": sizes.layers, "feed_forward_size": sizes.feed_forward}
+    attention = MultiHeadAttention(sizes.width, sizes.width, sizes.width, sizes.heads)
+    return Seq2Seq(
+        TransformerEncoder(vocabulary, sizes.width, **stack),
+        TransformerDecoder(vocabulary, attention, sizes.width, **stack),
+    )
 
 
 def _lengths(source: Tensor) -> Tensor:

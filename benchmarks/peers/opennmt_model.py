@@ -1,4 +1,7 @@
-"""OpenNMT-py 3.5.1's recurrent model, trained and searched by its own functions. Runs in OpenNMT-py's environment."""
+"""OpenNMT-py 3.5.1's recurrent model and its Transformer, trained and searched by its own functions.
+
+Runs in OpenNMT-py's environment.
+"""
 
 # ruff: noqa: E402 (what is stubbed must be stubbed before the peer is imported)
 
@@ -12,9 +15,11 @@ for name in ("spacy", "fasttext", "ahocorasick"):
 warnings.simplefilter("ignore")
 
 import torch
-from cases import BOS, EOS, FIRST_WORD, PAD, SIZES, UNK, Options
+from cases import BOS, EOS, FIRST_WORD, PAD, SIZES, TRANSFORMER, UNK, Options, Sizes
 from onmt.decoders.decoder import InputFeedRNNDecoder, StdRNNDecoder
+from onmt.decoders.transformer import TransformerDecoder
 from onmt.encoders.rnn_encoder import RNNEncoder
+from onmt.encoders.transformer import TransformerEncoder
 from onmt.models import NMTModel
 from onmt.modules import Embeddings
 from onmt.translate.beam_search import GNMTGlobalScorer
@@ -24,27 +29,26 @@ from torch import Tensor, nn
 
 ATTENTIONS = {
     "bahdanau": ("mlp", True),
+    "concat": ("mlp", False),
+    "concat-feeding": ("mlp", True),
     "general": ("general", False),
     "general-feeding": ("general", True),
     "dot": ("dot", False),
     "dot-feeding": ("dot", True),
     "none": (None, False),
 }
-"""Its attention and input feeding. Its additive attention feeds the attention vector where ours feeds the context."""
+"""Its attention and input feeding. Its additive attention asks with the current state, as our concat does."""
 
 
 class OpenNMT:
-    """Its encoder's two directions share the decoder's size: half the width of ours and of JoeyNMT's."""
+    """Its recurrent encoder's two directions share the decoder's size: half the width of ours and of JoeyNMT's."""
 
     def __init__(self, options: Options) -> None:
         sizes = SIZES[options.sizes]
-        attention, feeding = ATTENTIONS[options.attention]
-        source, target = (Embeddings(sizes.embedding, sizes.vocabulary, PAD) for _ in range(2))
-        encoder = RNNEncoder("GRU", True, 1, sizes.decoder, 0.0, source)
-        kind = InputFeedRNNDecoder if feeding else StdRNNDecoder
-        decoder = kind("GRU", True, 1, sizes.decoder, attn_type=attention, dropout=0.0, embeddings=target)
-        self.model = NMTModel(encoder, decoder)
-        self.model.generator = nn.Linear(sizes.decoder, sizes.vocabulary)
+        if options.attention == TRANSFORMER:
+            self.model = _transformer(sizes)
+        else:
+            self.model = _recurrent(sizes, *ATTENTIONS[options.attention])
         for parameter in self.model.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
@@ -91,6 +95,54 @@ class OpenNMT:
         batch = {"src": source.unsqueeze(-1), "srclen": _lengths(source)}
         found = translator.translate_batch(batch, attn_debug=False)
         return [best.tolist() for best, *_ in found["predictions"]]
+
+
+def _recurrent(sizes: Sizes, attention: str | None, feeding: bool) -> NMTModel:
+    source, target = (Embeddings(sizes.embedding, sizes.vocabulary, PAD) for _ in range(2))
+    encoder = RNNEncoder("GRU", True, 1, sizes.decoder, 0.0, source)
+    kind = InputFeedRNNDecoder if feeding else StdRNNDecoder
+    decoder = kind("GRU", True, 1, sizes.decoder, attn_type=attention, dropout=0.0, embeddings=target)
+    model = NMTModel(encoder, decoder)
+    model.generator = nn.Linear(sizes.decoder, sizes.vocabulary)
+    return model
+
+
+def _transformer(sizes: Sizes) -> NMTModel:
+    """Its norms come first always; the vocabulary's projection is the target's embedding, as ours."""
+    stack = sizes.transformer
+    source, target = (Embeddings(stack.width, sizes.vocabulary, PAD, position_encoding=True) for _ in range(2))
+    encoder = TransformerEncoder(
+        stack.layers,
+        stack.width,
+        stack.heads,
+        stack.feed_forward,
+        dropout=0.0,
+        attention_dropout=0.0,
+        embeddings=source,
+        max_relative_positions=0,
+        relative_positions_buckets=0,
+    )
+    decoder = TransformerDecoder(
+        stack.layers,
+        stack.width,
+        stack.heads,
+        stack.feed_forward,
+        copy_attn=False,
+        self_attn_type="scaled-dot-flash",  # its default, which it takes on a GPU alone
+        dropout=0.0,
+        attention_dropout=0.0,
+        embeddings=target,
+        max_relative_positions=0,
+        relative_positions_buckets=0,
+        aan_useffn=False,
+        full_context_alignment=False,
+        alignment_layer=-3,
+        alignment_heads=0,
+    )
+    model = NMTModel(encoder, decoder)
+    model.generator = nn.Linear(stack.width, sizes.vocabulary)
+    model.generator.weight = target.word_lut.weight
+    return model
 
 
 class _Vocabulary:

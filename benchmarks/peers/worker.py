@@ -8,6 +8,7 @@ Runs in the system's own environment. The first line out says that the model is 
     wall, cpu: seconds; cpu is user and system time of the process.
     peak_mib: the most memory since the last fresh question, over that of the built model after one tiny call.
     loss: of a training step, nats a token; outputs: of a search, token ids; operations: of the limit.
+    parameters: how many numbers the model learns; 0 of the limit.
 """
 
 import ctypes
@@ -28,7 +29,7 @@ SYSTEMS = {
     "lookback": ("lookback_model", "Lookback"),
     "joeynmt": ("joeynmt_model", "JoeyNMT"),
     "opennmt": ("opennmt_model", "OpenNMT"),
-    "limit": ("products", "Limit"),
+    "limit": ("products", "limit"),
 }
 
 
@@ -53,6 +54,7 @@ def main() -> None:
     torch.manual_seed(0)
     system = getattr(import_module(module), name)(options)
     _call(system, options, {"batch": 2, "source": 2, "target": 2, "beam": 1})
+    parameters = sum(values.numel() for values in system.model.parameters()) if hasattr(system, "model") else 0
     memory = Memory(options.device)
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in sys.stdin:
@@ -60,7 +62,7 @@ def main() -> None:
         if question["fresh"]:
             memory.restart()
         answer = _call(system, options, question)
-        print(json.dumps({**answer, "peak_mib": memory.peak()}), file=answers, flush=True)
+        print(json.dumps({**answer, "peak_mib": memory.peak(), "parameters": parameters}), file=answers, flush=True)
 
 
 def _call(system: System, options: Options, question: dict) -> dict:

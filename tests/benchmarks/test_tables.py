@@ -8,13 +8,14 @@ from machine import keep
 from side_by_side import compared
 
 
-def answers(*seconds, peak=100.0, operations=0):
-    return [{"cpu": cpu, "wall": 2 * cpu, "peak_mib": peak, "operations": operations} for cpu in seconds]
+def answers(*seconds, peak=100.0, operations=0, parameters=0):
+    same = {"peak_mib": peak, "operations": operations, "parameters": parameters}
+    return [{"cpu": cpu, "wall": 2 * cpu, **same} for cpu in seconds]
 
 
 def test_each_system_beside_the_fastest_peer_the_leanest_peer_and_the_limit():
     of = {
-        "lookback": answers(0.3, 0.1, 0.2, peak=20),
+        "lookback": answers(0.3, 0.1, 0.2, peak=20, parameters=7),
         "joeynmt": answers(0.5, peak=80),
         "opennmt": answers(0.4, peak=100),
         "limit": answers(0.1, operations=5e9),
@@ -27,6 +28,7 @@ def test_each_system_beside_the_fastest_peer_the_leanest_peer_and_the_limit():
     assert [row["of_limit"] for row in (ours, joeynmt, opennmt, limit)] == [0.5, 0.2, 0.25, 1.0]
     assert [row["memory_against_peers"] for row in (ours, joeynmt, opennmt, limit)] == [0.25, 1.0, 1.25, ""]
     assert [row["gflop_per_second"] for row in (ours, limit)] == ["", 50]
+    assert [row["parameters"] for row in (ours, limit)] == [7, ""]
 
 
 def test_the_clock_that_counts_is_the_one_that_is_asked_for():

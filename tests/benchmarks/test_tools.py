@@ -9,13 +9,14 @@ import pytest
 import start
 import torch
 import translate_file
-from cases import ATTENTIONS, Options
-from lookback_model import Lookback
-from products import Limit
+import yaml
+from cases import ATTENTIONS, LIMITED, LOOPS, OFFERED, SIZES, TRANSFORMER, Options
+from lookback_model import Lookback, build
+from products import limit as limit_of
 from torch.utils.flop_counter import FlopCounterMode
 
 from support.paths import BENCHMARKS
-from support.running import TINY_DATA, TINY_MODEL
+from support.running import CONF, TINY_DATA, TINY_MODEL, choices
 
 MAXOUT = ("paper", "bahdanau")
 STARTS = ["first batch, empty cache", "first batch", "one line translated", "train.py --help"]
@@ -48,11 +49,33 @@ def test_train(tmp_path):
 
 
 @pytest.mark.slow
+def test_train_without_a_limit(tmp_path):
+    """Where the products are not known, nothing is said of them."""
+    rows = run("train.py", tmp_path, "--attentions", "coverage", TRANSFORMER, "--lengths", "4")["train"]
+    names = [(row["attention"], row["system"]) for row in rows]
+    assert names == [("coverage", "lookback"), ("coverage", "not fused")] + [
+        (TRANSFORMER, name) for name in ("lookback", "not fused", "limit")
+    ]
+    assert [bool(row["of_limit"]) for row in rows] == [False, False, True, True, True]
+    assert [int(row["parameters"] or 0) > 1000 for row in rows] == [True, True, True, True, False]
+
+
+@pytest.mark.slow
 def test_decode(tmp_path):
-    tables = run("decode.py", tmp_path, "--batches", "1", "3", "--beams", "1", "2", "--source", "4", "--steps", "6")
+    length = ["--source", "4", "--steps", "6"]
+    tables = run("decode.py", tmp_path, "--batches", "1", "3", "--beams", "1", "2", *length)
+    tables = run(
+        "decode.py", tmp_path, "--batches", "3", "--beams", "2", *length, "--attentions", "coverage", TRANSFORMER
+    )
     ours = [row for row in tables["decode"] if row["system"] == "lookback"]
-    assert [(row["batch"], row["beam"]) for row in ours] == [("1", "1"), ("1", "2"), ("3", "1"), ("3", "2")]
+    assert [(row["attention"], row["batch"], row["beam"]) for row in ours] == [
+        *(("bahdanau", batch, beam) for batch in "13" for beam in "12"),
+        ("coverage", "3", "2"),
+        (TRANSFORMER, "3", "2"),
+    ]
     assert {row["same_outputs"] for row in ours} == {"1.0"}
+    limits = [row["attention"] for row in tables["decode"] if row["system"] == "limit"]
+    assert limits == ["bahdanau"] * 4 + [TRANSFORMER]
 
 
 def started(folder):
@@ -100,22 +123,87 @@ def test_two_versions_are_started_in_turn(tmp_path, monkeypatch):
     assert calls == [(now, False, True), (before, False, True), *turn, *turn]
 
 
+def without_input_feeding(name):
+    return name.partition("-")[0]
+
+
+def test_every_attention_has_a_row():
+    kinds = [without_input_feeding(name) for name in ATTENTIONS]
+    assert set(kinds) == {*choices("attention"), TRANSFORMER}
+    assert all(set(names) < set(ATTENTIONS) for names in (*OFFERED.values(), LIMITED, LOOPS))
+
+
+@pytest.mark.parametrize("name", [name for name in ATTENTIONS if name != TRANSFORMER])
+def test_a_row_is_of_the_attention_of_the_configuration(name):
+    """With the arguments that conf/attention gives it, and the state that asks."""
+    sizes = SIZES["tiny"]
+    decoder = build(sizes, name, fast=True).decoder
+    config = yaml.safe_load((CONF / "attention" / f"{without_input_feeding(name)}.yaml").read_text(encoding="utf-8"))
+    expected = dict(config["attention"])
+    assert type(decoder.attention).__name__ == expected.pop("_target_").rpartition(".")[2]
+    for argument, value in expected.items():
+        if argument == "attention_size":
+            continue
+        if argument in ("filters", "width"):
+            filters = decoder.attention.filters.weight
+            assert (len(filters), filters.shape[2]) == (expected["filters"], expected["width"])
+        elif argument == "positions":
+            assert len(decoder.attention.from_query.weight) == value
+        else:
+            assert getattr(decoder.attention, argument) == value
+    if name != "none":  # nobody asks
+        assert decoder.query == config["query_state"]
+    assert decoder.input_feeding == name.endswith("-feeding")
+    assert decoder.is_written_out == (name in LOOPS)
+
+
 def added_product(total, left, right, **_):
-    """What the counter does not know: a product that is added in place. In shapes."""
+    """What the counter does not know, in shapes: a product that is added in place."""
     return 2 * left[0] * left[1] * right[1]
 
 
-@pytest.mark.parametrize(("sizes", "attention"), [*(("small", attention) for attention in ATTENTIONS), MAXOUT])
+def attended(query, key, value, *_, **__):
+    """And energies and contexts of all heads, which are taken at once."""
+    batch, heads, queries, size = query
+    return 2 * 2 * batch * heads * queries * key[2] * size
+
+
+def attended_backward(d_context, query, key, value, *_, **__):
+    """Of each of both products two gradients."""
+    return 2 * attended(query, key, value)
+
+
+UNKNOWN = {
+    torch.ops.aten.addmm_: added_product,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: attended,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: attended_backward,
+}
+
+
+@pytest.mark.parametrize(("sizes", "attention"), [*(("small", attention) for attention in LIMITED), MAXOUT])
 def test_the_limit_is_the_products_of_our_step(sizes, attention):
     options = Options("lookback", "train", sizes, attention, "float32", "cpu", [0], fast=False)
-    words = torch.randint(4, 100, (2, 8))
-    limit = Limit(options)
-    limit.train(words, words)
-    with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.addmm_: added_product}) as counter:
-        Lookback(options).train(words, words)
+    looks_count = attention in ("multihead", TRANSFORMER)
+    source, target = (torch.randint(4, 100, (2, length)) for length in ((30, 20) if looks_count else (8, 8)))
+    limit = limit_of(options)
+    limit.train(source, target)
+    with FlopCounterMode(display=False, custom_mapping=UNKNOWN) as counter:
+        Lookback(options).train(source, target)
     products = counter.get_flop_counts()["Global"]
-    ours = sum(count for name, count in products.items() if "bmm" not in str(name))  # but for the attention's own
-    assert limit.operations == pytest.approx(ours, rel=0.05)
+    ours = sum(count for name, count in products.items() if looks_count or "bmm" not in str(name))
+    assert limit.operations == pytest.approx(ours, rel=0.001 if looks_count else 0.05)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_the_limit_is_the_products_of_a_search(beam):
+    """With keys and values kept, and the source's shared by the hypotheses of a sentence."""
+    options = Options("lookback", "decode", "small", TRANSFORMER, "float32", "cpu", [0])
+    source = torch.randint(4, 100, (2, 9))
+    ours, limit = Lookback(options), limit_of(options)
+    limit.search(source, beam, 7)
+    with FlopCounterMode(display=False, custom_mapping=UNKNOWN) as counter:
+        ours.search(source, beam, 7)
+    assert limit.operations == pytest.approx(counter.get_total_flops(), rel=0.05)
 
 
 @pytest.mark.slow
