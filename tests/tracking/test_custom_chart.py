@@ -76,13 +76,19 @@ def marks(svg: str) -> list[tuple[str | None, ...]]:
     return sorted(tuple(path.get(look) for look in looks) for path in drawn)
 
 
+def without_labels(chart: dict[str, Any]) -> dict[str, Any]:
+    """The chart without the names at the ends of its lines: a panel has a legend, since it does not know the arms."""
+    chart["layer"] = [layer for layer in chart["layer"] if not layer.get("name", "").startswith("label_")]
+    return chart
+
+
 def words(svg: str) -> list[str]:
     return re.findall(r"<t(?:ext|span)[^>]*>([^<]+)<", svg)
 
 
 @pytest.mark.parametrize("known", [ATTENTIONS, ["none", "dot", "general", "bahdanau"]])
 def test_marks_colours_and_axes_are_those_of_the_length_chart(runs: list[Run], known: list[str]) -> None:
-    ours = marks(vl_convert.vegalite_to_svg(length_chart(runs).to_json()))
+    ours = marks(vl_convert.vegalite_to_svg(without_labels(length_chart(runs).to_dict())))
     assert {mark[0] for mark in ours} >= {"area mark", "line mark", "point", "rule mark"}
     assert {color for mark in ours for color in mark[5:7]} >= {"#4d4d4d", "#0072B2", "#D55E00"}
     theirs = as_wandb_draws(length_curve_spec(known), runs)

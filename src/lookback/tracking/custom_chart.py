@@ -128,6 +128,7 @@ def _marks(attentions: Sequence[str]) -> ArmMarks:
         piece=alt.Detail(field=_field("piece"), type="nominal"),
         run=alt.Detail(field=_field("run"), type="nominal"),
         arm=alt.Detail(field=arm, type="nominal"),
+        highlights=False,
     )
 
 

@@ -48,8 +48,9 @@ def named(chart, name, mean):
 
 def test_thin_lines_are_the_runs_and_the_thick_line_is_their_mean(runs):
     chart = learning_chart(runs, "bleu")
-    thin, thick, marked = chart.to_dict()["layer"]
+    thin, thick, marked, *labels = chart.to_dict()["layer"]
     assert (thin["mark"]["type"], thick["mark"]["type"], marked["mark"]["type"]) == ("line", "line", "point")
+    assert [layer["name"] for layer in labels] == ["label_line", "label_mark", "label_text"]
     assert thin["mark"]["strokeWidth"] < thick["mark"]["strokeWidth"]
     first, second = (learning_curve(run, "bleu") for run in runs if run.attention == "none")
     assert [line["y"] for line in named(chart, "none", False)] == [
@@ -81,7 +82,7 @@ def test_over_updates_tokens_or_seconds(runs, x, end):
     chart = learning_chart(runs, "train_loss", x)
     (mean,) = named(chart, "bahdanau", True)
     assert mean["x"][-1] == end
-    for layer in chart.to_dict()["layer"]:
+    for layer in chart.to_dict()["layer"][:4]:
         assert layer["encoding"]["x"]["title"] == AXES[x]
 
 
@@ -114,6 +115,18 @@ def test_a_run_that_is_still_training_is_drawn_where_it_is_alone(runs, make_run)
     running = read_run(directory)
     assert "dot" in learning_chart([running], "train_loss").to_json()
     assert "dot" not in learning_chart([*runs, running], "train_loss").to_json()
+
+
+def test_a_name_stands_where_its_line_ends(runs):
+    for measure in ("bleu", "perplexity"):
+        chart = learning_chart(runs, measure).to_dict()
+        axis, labels = chart["layer"][1]["encoding"]["y"]["scale"], chart["layer"][-1]["data"]["values"]
+        low, high = (math.log(end) if axis.get("type") == "log" else end for end in axis["domain"])
+        for label in labels:
+            (mean,) = (line for line in chart["data"]["values"] if line["arm"] == label["arm"] and line["mean"])
+            assert (label["x"], label["y"]) == (mean["x"][-1], mean["y"][-1])
+            value = math.log(label["y"]) if axis.get("type") == "log" else label["y"]
+            assert abs(label["place"] - (high - value) / (high - low)) < 0.06  # they are moved apart
 
 
 def test_said_in_words_too(runs, tmp_path):

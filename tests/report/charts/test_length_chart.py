@@ -1,7 +1,9 @@
 """The chart says what it compares, joins what may be joined, and renders without a browser."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from itertools import pairwise
 from statistics import fmean
 
 import pytest
@@ -237,9 +239,12 @@ def thirteen(make_run_at, tmp_path_factory):
 def test_more_arms_than_colours_are_told_apart_by_dashes_and_marks_and_no_band_hides_them(thirteen):
     chart = length_chart(thirteen)
     lines = [layer for layer in layers(chart) if layer["mark"]["type"] == "line"]
+    assert chart.to_dict()["title"]["text"] == "BLEU against source length: 13 arms"
     marks = next(layer for layer in layers(chart) if layer["mark"]["type"] == "point")["encoding"]
     assert len(lines) == 2
-    assert not [layer for layer in layers(chart) if layer["mark"]["type"] == "area"]
+    for layer in layers(chart):  # drawn only of the arm that is brought forward
+        if layer["mark"]["type"] == "area" or (layer["mark"].get("strokeWidth") == 1 and layer.get("name") is None):
+            assert layer["encoding"]["opacity"]["condition"][1] == {"test": "highlighted === ''", "value": 0}
     assert "band" not in " ".join(chart.to_dict()["title"]["subtitle"])
     for line in lines:
         channels = [line["encoding"][name]["scale"] for name in ("color", "strokeDash")]
@@ -258,3 +263,49 @@ def test_thirteen_arms_are_drawn(thirteen, tmp_path):
     paths = save_chart(length_chart(thirteen), tmp_path, "length_curve")
     drawn = {element.get("stroke-dasharray") for element in ElementTree.parse(paths[1]).iter()} - {None}
     assert {"7,3"} <= drawn
+
+
+def labels_of(chart, tmp_path):
+    """The drawn names at the ends of the lines: text, left edge and middle, in pixels."""
+    picture = ElementTree.parse(save_chart(chart, tmp_path, "length_curve")[1])
+    found = next(group for group in picture.iter() if "label_text_marks" in group.get("class", ""))
+    places = [re.findall(r"[-\d.]+", text.get("transform"))[:2] for text in found]
+    return [(text.text, float(x), float(y)) for text, (x, y) in zip(found, places, strict=True)]
+
+
+def test_each_arm_is_named_at_the_end_of_its_line_and_no_two_names_overlap(thirteen, arms, tmp_path):
+    for runs in (thirteen, arms):
+        chart = length_chart(runs)
+        ends = {p["arm"]: p for layer in layers(chart) if layer["mark"]["type"] == "point" for p in points(layer)}
+        found = labels_of(chart, tmp_path)
+        assert {text for text, _, _ in found} == set(layers(chart)[2]["encoding"]["color"]["scale"]["domain"])
+        assert len({x for _, x, _ in found}) == 1
+        down = sorted(found, key=lambda label: label[2])
+        assert all(below[2] - above[2] >= 15.9 for above, below in pairwise(down))
+        scores = [ends[text]["bleu"] for text, _, _ in down]
+        assert scores == sorted(scores, reverse=True)
+        assert "legend" not in (tmp_path / "length_curve.svg").read_text()
+
+
+def test_forty_arms_make_the_chart_higher(thirteen, tmp_path):
+    many = [replace(run, arm=f"{run.arm}-{copy}") for run in thirteen for copy in range(3)]
+    chart = length_chart(many)
+    assert chart.to_dict()["height"] == 16 * 39
+    down = sorted(y for _, _, y in labels_of(chart, tmp_path))
+    assert min(below - above for above, below in pairwise(down)) >= 15.9
+
+
+def test_an_arm_is_brought_forward_by_a_parameter(thirteen, arms):
+    for runs in (thirteen, arms):
+        chart = length_chart(runs).to_dict()
+        (parameter,) = chart["params"]
+        assert parameter == {"name": "highlighted", "value": ""}
+
+        def opacities(svg):
+            return {float(value) for value in re.findall(r' opacity="([\d.]+)"', svg)}
+
+        alike = vl_convert.vegalite_to_svg(chart)
+        parameter["value"] = layers(length_chart(runs))[2]["encoding"]["color"]["scale"]["domain"][1]
+        forward = vl_convert.vegalite_to_svg(chart)
+        assert 0.1 not in opacities(alike)
+        assert {0.1, 0.14, 0} <= opacities(forward)

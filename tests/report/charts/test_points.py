@@ -1,9 +1,14 @@
 """Which points of a curve are joined, and what an arm's mean and interval are in each bucket."""
 
+from itertools import pairwise
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lookback.report.charts.buckets import Places
-from lookback.report.charts.points import mean_points, pieces, single_points
+from lookback.report.charts.points import apart, mean_points, pieces, single_points
 
 BOUNDS = [(1, 10), (11, 20), (21, 30), (31, None)]
 
@@ -63,3 +68,22 @@ def test_each_run_of_several_has_its_own_line():
     assert [point["bleu"] for point in points if point["run"] == "dot 1"] == [80, 60, 40, 20]
     assert {(point["arm"], point["run"]) for point in points} == {("dot · 60.0", "dot 0"), ("dot · 60.0", "dot 1")}
     assert single_points("dot", "dot", curves[:1], Places(curves[0]), "bleu") == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=30), st.floats(0, 0.2))
+def test_places_are_apart_in_the_order_of_the_wanted_ones_and_inside(wanted, gap):
+    places = apart(wanted, gap)
+    assert len(places) == len(wanted)
+    room = min(gap, 1 / max(1, len(wanted) - 1))
+    order = np.argsort(wanted, kind="stable")
+    assert all(below - above >= room - 1e-9 for above, below in pairwise([places[index] for index in order]))
+    assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)
+
+
+def test_places_move_no_further_than_they_must():
+    assert apart([0.2, 0.9, 0.5], 0.1) == pytest.approx([0.2, 0.9, 0.5])
+    assert apart([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
+    assert apart([0.52, 0.5, 0.1], 0.1) == pytest.approx([0.56, 0.46, 0.1])
+    assert apart([0, 0, 0], 0.1) == pytest.approx([0, 0.1, 0.2])  # none above the chart
+    assert apart([1, 1], 0.1) == pytest.approx([0.9, 1])
+    assert apart([0.5] * 5, 1) == pytest.approx([0, 0.25, 0.5, 0.75, 1])

@@ -85,7 +85,7 @@ def test_it_is_the_plain_count_of_the_runs_sentences(runs, found):
 
 
 def test_few_sentences_are_hollow_and_joined_to_nothing(runs, found):
-    *lines, rules, hollow = layers(recall_chart(runs, found, "41-50"))
+    *lines, rules, hollow, _, _, _ = layers(recall_chart(runs, found, "41-50"))
     assert hollow["mark"]["fill"] == "white"
     assert len(points(hollow)) == len(points(rules)) == 10
     assert not any(points(layer) for layer in lines)

@@ -101,3 +101,16 @@ def report(report_runs, tmp_path_factory) -> Path:
     """Their page."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     return write_report(read_runs(report_runs), path)
+
+
+@pytest.fixture(scope="session")
+def thirteen_report(make_trained_run_at, tmp_path_factory) -> Path:
+    """The page of thirteen arms, most of which end close to each other."""
+    place = tmp_path_factory.mktemp("thirteen")
+    slopes = {"none": 0.03, "location": 0.02} | {f"attention-{number}": 0.004 + number / 5000 for number in range(11)}
+    lengths = [*(length for length in range(1, 31) for _ in range(6)), *range(31, 41)]
+    runs = [
+        make_trained_run_at(place / name, name, 1, slope=slope, lengths=lengths, aligned=False)
+        for name, slope in slopes.items()
+    ]
+    return write_report(read_runs(runs), place / "report.html")

@@ -17,7 +17,7 @@ from lookback.report.charts.charts import (
     limit_layers,
     runs_of,
 )
-from lookback.report.charts.marks import ArmMarks, bucket_tooltip, outside_lines
+from lookback.report.charts.marks import ArmMarks, bucket_tooltip, labelled_height, outside_lines
 from lookback.report.charts.points import mean_points, single_points
 from lookback.report.evidence.budgets import Scored
 from lookback.report.evidence.contrasts import Evidence
@@ -36,27 +36,29 @@ def budget_charts(scored: Scored) -> list[alt.LayerChart]:
     drawn = [_points(evidence) for evidence in scored.moments]
     points = [point for lines, singles in drawn for point in [*_all(lines), *singles]]
     heights = [point[key] for point in points for key in ("bleu", "high") if point[key] is not None]
-    scale = alt.Scale(domain=[0, min(100, 10 * math.ceil(max(heights) / 10) or 10)])
-    return [_chart(scored, moment, lines, singles, scale) for moment, (lines, singles) in enumerate(drawn)]
+    top = min(100, 10 * math.ceil(max(heights) / 10) or 10)
+    return [_chart(scored, moment, lines, singles, top) for moment, (lines, singles) in enumerate(drawn)]
 
 
-def _chart(scored: Scored, moment: int, lines: Lines, singles: list[Point], scale: alt.Scale) -> alt.LayerChart:
+def _chart(scored: Scored, moment: int, lines: Lines, singles: list[Point], top: int) -> alt.LayerChart:
     means, number = _all(lines), measure_of("bleu").number
-    legend = _legend(scored.moments[moment])
-    (color, shape), dashed = color_and_shape(scored.names, legend), dash(scored.names, legend)
-    layers = ArmMarks(
+    legend, height = _legend(scored.moments[moment]), labelled_height(360, len(lines))
+    color, shape = color_and_shape(scored.names, legend)
+    scale = alt.Scale(domain=[0, top])
+    marks = ArmMarks(
         x=length_axis(means),
         y=alt.Y("bleu:Q", title="BLEU", scale=scale, axis=alt.Axis(tickCount=6)),
         color=color,
         shape=shape,
-        dash=dashed,
+        dash=dash(scored.names, legend),
         tooltip=bucket_tooltip(alt.Tooltip("bleu:Q", format=number)),
         bounds=(alt.Y("low:Q", title="BLEU", scale=scale), alt.Y2("high:Q")),
-    ).layers(means, singles)
+    )
+    layers = marks.layers(means, singles) + marks.end_labels(lines, "bleu", [0, top], height)
     layers += limit_layers(runs_of(scored.arms), axis_end(means))
     what = f"BLEU after {scored.said(moment)}, against source length in words"
-    title = _title(scored, moment, bool(outside_lines(means)), dashed is None)
-    return layer_chart(layers, title, line_chart_description(what, lines, "bleu", number), height=360)
+    title = _title(scored, moment, bool(outside_lines(means)), marks.crowded)
+    return layer_chart(layers, title, line_chart_description(what, lines, "bleu", number), height, labelled=True)
 
 
 def _points(evidence: Evidence) -> tuple[Lines, list[Point]]:
@@ -79,13 +81,13 @@ def _all(lines: Lines) -> list[Point]:
     return [point for line in lines.values() for point in line]
 
 
-def _title(scored: Scored, moment: int, has_hollow: bool, has_bands: bool) -> alt.TitleParams:
+def _title(scored: Scored, moment: int, has_hollow: bool, crowded: bool) -> alt.TitleParams:
     """How long the trainings were, what was translated and how, and how far a moment can be trusted."""
     results = runs_of(scored.arms)[0].results
     assert results is not None
     seeds = {arm["seeds"] for arm in scored.moments[moment].arms.values()}
     over = "sentences alone" if seeds == {1} else "trainings and sentences"
-    band = f" · band: 95 % interval over {over}" if has_bands else ""
+    band = "" if crowded else f" · band: 95 % interval over {over}"
     sentences = sum(bucket["n"] for bucket in results["by_length"])
     left_out = f" · {scored.left_out} of the runs left out: not scored at these moments" if scored.left_out else ""
     return alt.TitleParams(
@@ -96,7 +98,7 @@ def _title(scored: Scored, moment: int, has_hollow: bool, has_bands: bool) -> al
             "greedy search with the weights of that moment, so the last one is not the test's score",
             "at the earlier moments the learning rate was still high: a training that ended there, with a schedule of "
             "its own, may score far higher",
-            f"{seeds_and_lines(seeds)}{band}{hollow_note(has_hollow)}{left_out}",
+            f"{seeds_and_lines(seeds, crowded)}{band}{hollow_note(has_hollow)}{left_out}",
             results["signature"],
         ],
     )

@@ -5,6 +5,9 @@ from typing import Any
 
 from lookback.evaluation import ENOUGH, Measure
 
+_NAMED = 6
+"""Arms whose names fit into a title"""
+
 
 def capital(name: str) -> str:
     """A measure's name at the beginning of a title: `chrF2` stays as it is, `length ratio` becomes Length ratio."""
@@ -16,10 +19,18 @@ def span(counts: Sequence[int]) -> str:
     return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
 
 
-def seeds_and_lines(seeds: Iterable[int]) -> str:
-    """How many seeds the arms have, and which lines are drawn of them."""
+def seeds_and_lines(seeds: Iterable[int], crowded: bool) -> str:
+    """How many seeds the arms have, and which lines are drawn of them: in a `crowded` chart the means alone."""
     counts = sorted(set(seeds))
-    return "one seed" if counts[-1] == 1 else f"{span(counts)} seeds: thin lines, their mean thick"
+    if counts[-1] == 1:
+        return "one seed"
+    return f"means of {span(counts)} seeds" if crowded else f"{span(counts)} seeds: thin lines, their mean thick"
+
+
+def names_in_title(names: Iterable[str]) -> str:
+    """The names with commas, as far as a title has room for them; else how many there are."""
+    listed = list(names)
+    return ", ".join(listed) if len(listed) <= _NAMED else f"{len(listed)} arms"
 
 
 def hollow_note(is_shown: bool) -> str:

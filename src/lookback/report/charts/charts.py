@@ -30,6 +30,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ([1, 0], [7, 3], [2, 2])
 """Of lines, where there are more arms than colours: those of a second round are dashed, of a third dotted."""
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right")
+HIGHLIGHTED = "highlighted"
+"""The parameter of a chart whose value is the `arm` that is brought forward; empty: every arm is drawn alike"""
 FONT = "Roboto, Helvetica Neue, Helvetica, Arial, sans-serif"
 INK, SOFT, FAINT = "#1f2328", "#59636e", "#e4e7eb"
 
@@ -160,11 +162,17 @@ def shapes(arms: int) -> list[str]:
     return [SHAPES[index % len(SHAPES)] for index in range(arms)]
 
 
+def is_crowded(arms: Iterable[str]) -> bool:
+    """Whether there are more arms than colours: their bands and the lines of single runs would hide each other."""
+    return len([name for name in arms if name != "none"]) > len(PALETTE)
+
+
 def dash(arms: Iterable[str], legend: Mapping[str, str]) -> alt.StrokeDash | None:
     """The channel that tells lines of one colour apart, for the arms in `legend`; None while colours suffice."""
-    others = [name for name in arms if name != "none"]
-    if len(others) <= len(PALETTE):
+    names = list(arms)
+    if not is_crowded(names):
         return None
+    others = [name for name in names if name != "none"]
     chosen = {name: DASHES[index // len(PALETTE) % len(DASHES)] for index, name in enumerate(others)}
     scale = alt.Scale(domain=list(legend.values()), range=[chosen.get(name, DASHES[0]) for name in legend])
     return alt.StrokeDash("arm:N", title=None, scale=scale)
@@ -197,14 +205,23 @@ def layer_chart(
     description: str,
     height: int = 320,
     data: alt.typing.Optional[alt.Data] = alt.Undefined,
+    labelled: bool = False,
 ) -> LayerChart:
     """The layers as one chart in the common `STYLE`, 720 pixels wide.
 
-    `data` is for the layers that have none of their own.
+    `data` is for the layers that have none of their own. A chart of arms that are `labelled` at the ends of their lines
+    (`ArmMarks.end_labels`) has no legend, and the parameter that brings one of them forward (`HIGHLIGHTED`).
     """
     # one call: altair would copy the chart for each property that is set later
     return LayerChart(
-        data=data, layer=layers, title=title, description=description, width=720, height=height, config=STYLE
+        data=data,
+        layer=layers,
+        title=title,
+        description=description,
+        width=720,
+        height=height,
+        config=_LABELLED_STYLE if labelled else STYLE,
+        params=[alt.VariableParameter(name=HIGHLIGHTED, value="")] if labelled else alt.Undefined,
     )
 
 
@@ -249,3 +266,5 @@ STYLE = alt.Config(
     ),
 )
 """White paper, one typeface, thin grey lines"""
+_LABELLED_STYLE = STYLE.copy()
+_LABELLED_STYLE.legend = alt.LegendConfig(**{**STYLE.legend.to_dict(), "disable": True})

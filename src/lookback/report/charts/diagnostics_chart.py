@@ -23,7 +23,7 @@ from lookback.report.charts.charts import (
     runs_of,
     scored_arms,
 )
-from lookback.report.charts.marks import ArmMarks, bucket_tooltip, outside_lines
+from lookback.report.charts.marks import ArmMarks, bucket_tooltip, labelled_height, outside_lines
 from lookback.report.charts.points import Curve, mean_points, single_points
 from lookback.runs import Run
 
@@ -67,21 +67,24 @@ def diagnostics_chart(runs: Runs, measure: str) -> alt.LayerChart | None:
     means = [point for line in lines.values() for point in line]
     singles = [point for name, found in curves.items() for point in single_points(name, name, found, places, "y")]
     even = _even_look(axis_end(means)) if measure == "entropy" else []
+    top = _top([*means, *singles, *even], measure)
+    height = labelled_height(320, len(lines))
     color, shape = color_and_shape(compared, {name: name for name in curves})
-    layers = ArmMarks(
+    marks = ArmMarks(
         x=length_axis(means),
-        y=_y([*means, *singles, *even], measure),
+        y=_y(measure, top),
         color=color,
         shape=shape,
         dash=dash(compared, {name: name for name in curves}),
         tooltip=bucket_tooltip(alt.Tooltip("y:Q", format=".3f")),
-    ).layers(means, singles)
+    )
+    layers = marks.layers(means, singles) + marks.end_labels(lines, "y", [0, top], height)
     if even:
         dotted = data_chart(even).mark_line(strokeDash=[2, 4], strokeWidth=1.3, color=SOFT)
         layers.append(dotted.encode(alt.X("x:Q"), alt.Y("y:Q")))
     layers += limit_layers(runs_of(compared), axis_end(means))
-    title = _title(measure, compared, curves, bool(outside_lines(means)))
-    return layer_chart(layers, title, _description(measure, lines))
+    title = _title(measure, compared, curves, bool(outside_lines(means)), marks.crowded)
+    return layer_chart(layers, title, _description(measure, lines), height, labelled=True)
 
 
 def _curves(runs: Sequence[Run], measure: str) -> list[Curve]:
@@ -98,9 +101,12 @@ def _curves(runs: Sequence[Run], measure: str) -> list[Curve]:
     return [curve for curve in curves if any(bucket["score"] is not None for bucket in curve)]
 
 
-def _y(points: Sequence[Point], measure: str) -> alt.Y:
-    """From 0 to 1; to the next whole number for entropy."""
-    top = math.ceil(max(point["y"] for point in points)) if measure == "entropy" else 1
+def _top(points: Sequence[Point], measure: str) -> int:
+    """Where the axis ends: at 1, or for entropy at the next whole number."""
+    return max(1, math.ceil(max(point["y"] for point in points))) if measure == "entropy" else 1
+
+
+def _y(measure: str, top: int) -> alt.Y:
     scale = alt.Scale(domain=[0, top])
     return alt.Y("y:Q", title=DIAGNOSTICS[measure].title, axis=alt.Axis(tickCount=6), scale=scale)
 
@@ -110,10 +116,12 @@ def _even_look(end: float) -> list[Point]:
     return [{"x": words, "y": math.log(words + 1)} for words in range(1, math.floor(end) + 1)]
 
 
-def _title(measure: str, compared: Arms, curves: Mapping[str, Sequence[Curve]], has_hollow: bool) -> alt.TitleParams:
+def _title(
+    measure: str, compared: Arms, curves: Mapping[str, Sequence[Curve]], has_hollow: bool, crowded: bool
+) -> alt.TitleParams:
     results = next(run.results for name in curves for run in compared[name])
     assert results is not None
-    lines = seeds_and_lines(len(found) for found in curves.values())
+    lines = seeds_and_lines((len(found) for found in curves.values()), crowded)
     subtitle = [
         DIAGNOSTICS[measure].meaning,
         f"data {results['data']}, made to write the references · {lines}{hollow_note(has_hollow)}",

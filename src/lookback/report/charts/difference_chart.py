@@ -17,13 +17,14 @@ from lookback.report.charts.charts import (
     color_and_shape,
     dash,
     data_chart,
+    is_crowded,
     layer_chart,
     length_axis,
     limit_layers,
     runs_of,
     scored_arms,
 )
-from lookback.report.charts.marks import ArmMarks, bucket_tooltip, in_lines, outside_lines
+from lookback.report.charts.marks import ArmMarks, bucket_tooltip, in_lines, labelled_height, outside_lines
 from lookback.report.charts.points import pieces
 from lookback.report.evidence.contrasts import Contrast
 from lookback.report.evidence.headline import these_differ
@@ -49,21 +50,24 @@ def difference_chart(contrasts: Sequence[Contrast], runs: Runs, measure: str = "
     if not points:
         raise ValueError(f"contrasts: none has a difference in {measure}")
     places = Places(drawn[0].difference.curve)
+    lines = {name: line for name, line in lines.items() if line}
+    domain, height = _domain(points, about, is_crowded(compared)), labelled_height(320, len(lines))
 
-    (color, shape), dashed = color_and_shape(compared, legend), dash(compared, legend)
+    color, shape = color_and_shape(compared, legend)
     marks = ArmMarks(
         x=length_axis(points, TITLES[places.buckets]),
-        y=_difference_axis(points, about, contrasts[0].pairs[0][1].recipe),
+        y=_difference_axis(domain, about, contrasts[0].pairs[0][1].recipe),
         color=color,
         shape=shape,
-        dash=dashed,
+        dash=dash(compared, legend),
         tooltip=_tooltip(f"+{about.number}"),
         bounds=(alt.Y("low:Q"), alt.Y2("high:Q")),
     )
-    layers = _layers(marks, points) + limit_layers(runs_of(compared), axis_end(points), places.at)
-    title = _title(drawn, about, dashed is None)
+    layers = _layers(marks, points) + marks.end_labels(lines, "difference", domain, height)
+    layers += limit_layers(runs_of(compared), axis_end(points), places.at)
+    title = _title(drawn, about, marks.crowded)
     description = line_chart_description(str(title.text), lines, "difference", f"+{about.number}")
-    return layer_chart(layers, title, description)
+    return layer_chart(layers, title, description, height, labelled=True)
 
 
 def _in_order(contrasts: Sequence[Contrast], names: Sequence[str]) -> list[Contrast]:
@@ -100,15 +104,25 @@ def _numbers(bucket: Mapping[str, Any]) -> Point:
     return {"low": low, "high": high, **{key: bucket[key] for key in keys}}
 
 
-def _difference_axis(points: Sequence[Point], measure: Measure, baseline: str) -> alt.Y:
-    """From below the lowest interval to above the highest one, 0 included, with a sign at each tick."""
-    step, tick = (0.05, "+.2f") if measure.key == "length_ratio" else (5, "+d")
-    bottom = step * math.floor(min(0, *(point["low"] for point in points)) / step)
-    top = step * math.ceil(max(step / 5, *(point["high"] for point in points)) / step)
+def _domain(points: Sequence[Point], measure: Measure, crowded: bool) -> list[float]:
+    """From below the lowest interval to above the highest one, 0 included.
+
+    Intervals of few sentences are wide; a crowded chart, which does not draw them all, leaves them out.
+    """
+    step = 0.05 if measure.key == "length_ratio" else 5
+    shown = in_lines(points) if crowded else points
+    values = [point["difference"] for point in points] + [point[end] for point in shown for end in ("low", "high")]
+    bottom, top = (min(0, *values), max(step / 5, *values))
+    return [step * math.floor(bottom / step), step * math.ceil(top / step)]
+
+
+def _difference_axis(domain: Sequence[float], measure: Measure, baseline: str) -> alt.Y:
+    """With a sign at each tick."""
+    tick = "+.2f" if measure.key == "length_ratio" else "+d"
     axis = alt.Axis(tickCount=6, labelExpr=f"datum.value ? format(datum.value, '{tick}') : '0'")
     lower_is_better = ", lower is better" if measure.better == -1 else ""
     title = f"{capital(measure.name)} more than {baseline}{lower_is_better}"
-    return alt.Y("difference:Q", title=title, scale=alt.Scale(domain=[bottom, top]), axis=axis)
+    return alt.Y("difference:Q", title=title, scale=alt.Scale(domain=list(domain)), axis=axis)
 
 
 def _tooltip(number: str) -> list[alt.Tooltip]:
@@ -120,7 +134,7 @@ def _layers(marks: ArmMarks, points: Sequence[Point]) -> list[alt.Chart]:
     joined, alone = data_chart(in_lines(points)), data_chart(outside_lines(points))
     return [
         data_chart([{"zero": 0}]).mark_rule(color=INK, strokeWidth=1.2).encode(alt.Y("zero:Q")),
-        *([marks.bands(joined)] if marks.dash is None else []),
+        marks.bands(joined),
         marks.mean_lines(joined),
         marks.intervals(alone),
         marks.filled_points(data_chart([point for point in points if differs(point)])),
@@ -128,14 +142,14 @@ def _layers(marks: ArmMarks, points: Sequence[Point]) -> list[alt.Chart]:
     ]
 
 
-def _title(contrasts: Sequence[Contrast], measure: Measure, has_bands: bool) -> alt.TitleParams:
+def _title(contrasts: Sequence[Contrast], measure: Measure, crowded: bool) -> alt.TitleParams:
     """What is compared, on what, how the band is made, and the signature that BLEU is never shown without."""
     results = contrasts[0].pairs[0][0].results
     assert results is not None
     sentences = contrasts[0].difference.whole["n"]
     subtitle = [
         f"data {results['data']}, {sentences:,} test sentences · beside each name: the difference over them all",
-        _seeds_and_band(contrasts, "band" if has_bands else "interval"),
+        _seeds_and_band(contrasts, crowded),
         f"filled: {_meaning_of_filled(contrasts)} · hollow: not, or n < {ENOUGH}",
         score_signature(measure, results["signature"]),
     ]
@@ -144,14 +158,18 @@ def _title(contrasts: Sequence[Contrast], measure: Measure, has_bands: bool) -> 
     return alt.TitleParams(text=f"{capital(measure.name)} {gained} {baselines}, by source length", subtitle=subtitle)
 
 
-def _seeds_and_band(contrasts: Sequence[Contrast], what: str) -> str:
+def _seeds_and_band(contrasts: Sequence[Contrast], crowded: bool) -> str:
     seeds = _seeds(contrasts)
     if seeds[-1] == 1:
         trained = any(contrast.is_of_trainings for contrast in contrasts)
-        about = "one seed, so training noise is not in it · " if trained else ""
-        return f"{about}{what}: 95 % paired bootstrap interval over sentences alone"
+        about = ["one seed, so training noise is not in it"] if trained else []
+        if not crowded:
+            about.append("band: 95 % paired bootstrap interval over sentences alone")
+        return " · ".join(about) or "paired differences on the same sentences"
     few = " (fewer than three)" if seeds[0] < FEW else ""
-    return f"{span(seeds)} seeds{few} · {what}: 95 % interval of the paired difference, over trainings and sentences"
+    counted = f"{span(seeds)} seeds{few}"
+    band = "band: 95 % interval of the paired difference, over trainings and sentences"
+    return counted if crowded else f"{counted} · {band}"
 
 
 def _meaning_of_filled(contrasts: Sequence[Contrast]) -> str:

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookback.report.charts.chart_words import seeds_and_lines
-from lookback.report.charts.charts import Arms, Point, Runs, color_and_shape, dash, layer_chart, runs_of, scored_arms
+from lookback.report.charts.charts import (
+    Arms,
+    Point,
+    Runs,
+    color_and_shape,
+    dash,
+    is_crowded,
+    layer_chart,
+    runs_of,
+    scored_arms,
+)
+from lookback.report.charts.marks import ArmMarks, labelled_height
 from lookback.report.evidence.differences import arms
 from lookback.report.evidence.learning import (
     AXES,
@@ -47,27 +58,37 @@ def learning_chart(runs: Runs, measure: str, x: str = "updates") -> alt.LayerCha
     if not curves:
         return None
     legend = {name: f"{name} · {_mean_at(of_runs, -1):{about.form}}" for name, of_runs in curves.items()}
-    values = tuple(line for name, of_runs in curves.items() for line in _lines(legend[name], of_runs))
+    lines_of = {name: _lines(legend[name], of_runs) for name, of_runs in curves.items()}
+    height = labelled_height(320, len(lines_of))
 
     color, shape = color_and_shape(compared, legend)
-    dashed = [channel] if (channel := dash(compared, legend)) is not None else []
+    channel = dash(compared, legend)
+    dashed = [] if channel is None else [channel]
     numbers = "datum.value ? format(datum.value, '~s') : '0'" if x == "target_tokens" else "format(datum.value, ',d')"
     axis, scale = alt.Axis(tickCount=7, grid=False, labelExpr=numbers), alt.Scale(zero=True, nice=False)
     along = alt.X("x:Q", title=AXES[x], axis=axis, scale=scale)
-    up = _measure_axis(about, measure, np.concatenate(list(chain(*curves.values())))[:, 1])
+    values = np.concatenate(list(chain(*curves.values())))[:, 1]
+    logarithmic = about.logarithmic and bool(values.min() > 0)
+    up, domain = _measure_axis(about, measure, values, logarithmic)
     tooltip = [alt.Tooltip("arm:N"), alt.Tooltip("x:Q", title=x, format=",d"), alt.Tooltip("y:Q", format=about.form)]
 
+    marks = ArmMarks(along, up, color, shape, tooltip, dash=channel)
     lines = alt.Chart().transform_flatten(["x", "y", "mark"])
     thin = lines.transform_filter("!datum.mean")
     thick = lines.transform_filter("datum.mean")
     marked = thick.transform_filter("datum.mark")
+    single = marks.opacity(0.4, aside=True)
     layers: list[alt.Chart] = [
-        thin.mark_line(strokeWidth=1, opacity=0.4).encode(along, up, color, *dashed, alt.Detail("run:N")),
-        thick.mark_line(strokeWidth=2.6).encode(along, up, color, *dashed),
-        marked.mark_point(size=62, filled=True, opacity=1).encode(along, up, color, shape, tooltip=tooltip),
+        thin.mark_line(strokeWidth=1).encode(along, up, color, *dashed, alt.Detail("run:N"), *single),
+        thick.mark_line(strokeWidth=2.6).encode(along, up, color, *dashed, *marks.opacity(1)),
+        marked.mark_point(size=62, filled=True, opacity=1).encode(
+            along, up, color, shape, *marks.opacity(1), tooltip=tooltip
+        ),
+        *marks.end_labels(_ends(lines_of), "y", domain, height, logarithmic),
     ]
     title = _title(about, measure, compared, curves)
-    return layer_chart(layers, title, _description(about, x, curves), data=alt.Data(values=values))
+    data = alt.Data(values=tuple(chain(*lines_of.values())))
+    return layer_chart(layers, title, _description(about, x, curves), height, data, labelled=True)
 
 
 def _logged(runs: Sequence[Run], measure: str, x: str) -> list[Curve]:
@@ -86,6 +107,11 @@ def _lines(name: str, curves: Sequence[Curve]) -> list[Point]:
     )
 
 
+def _ends(lines: Mapping[str, Sequence[Point]]) -> dict[str, list[Point]]:
+    """Where the arms' lines end: the mean, or the last run where there is no mean."""
+    return {name: [{"arm": of[-1]["arm"], "x": of[-1]["x"][-1], "y": of[-1]["y"][-1]}] for name, of in lines.items()}
+
+
 def _columns(curve: Curve, marks: int) -> dict[str, list[float]]:
     """The points, rounded, and which `marks` of them have a mark, evenly along the line."""
     marked = np.zeros(len(curve), dtype=int)
@@ -101,25 +127,37 @@ def _rounded(value: float, digits: int) -> float:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-def _measure_axis(about: Logged, measure: str, values: NDArray[np.float64]) -> alt.Y:
-    """0 to 1 for a share; ticks at 1, 2, 5, 10, … where it is logarithmic."""
-    axis, scale = alt.Axis(tickCount=6), alt.Scale(zero=measure in ("bleu", "entropy"), nice=True)
-    if about.share:
-        scale = alt.Scale(domain=[0, 1])
-    elif about.logarithmic and values.min() > 0:
+def _measure_axis(
+    about: Logged, measure: str, values: NDArray[np.float64], logarithmic: bool
+) -> tuple[alt.Y, list[float]]:
+    """The axis, and where it begins and ends: 0 to 1 for a share; ticks at 1, 2, 5, 10, … where it is logarithmic."""
+    domain = [0.0, 1.0] if about.share else _round_ends(values, zero=measure in ("bleu", "entropy"))
+    axis, scale = alt.Axis(tickCount=6), alt.Scale(domain=domain)
+    if logarithmic:
         ticks = [digit * 10.0**power for power in range(-3, 13) for digit in (1, 2, 5)]
         low = max((tick for tick in ticks if tick <= values.min()), default=ticks[0])
         high = min((tick for tick in ticks if tick >= values.max() and tick > low), default=ticks[-1])
         shown = [tick for tick in ticks if low <= tick <= high]
         axis = alt.Axis(values=shown if len(shown) <= 8 else [tick for tick in shown if f"{tick:e}"[0] == "1"])
-        scale = alt.Scale(type="log", domain=[low, high], clamp=True)
-    return alt.Y("y:Q", title=about.title, axis=axis, scale=scale)
+        domain = [low, high]
+        scale = alt.Scale(type="log", domain=domain, clamp=True)
+    return alt.Y("y:Q", title=about.title, axis=axis, scale=scale), domain
+
+
+def _round_ends(values: NDArray[np.float64], zero: bool) -> list[float]:
+    """The ends of an axis with about six ticks, at ticks that are 1, 2 or 5 times a power of ten apart."""
+    low, high = (min(0.0, values.min()) if zero else values.min()), values.max()
+    wide = (high - low) / 5 or 1.0
+    power = 10.0 ** np.floor(np.log10(wide))
+    step = power * next(digit for digit in (1, 2, 5, 10) if digit * power >= wide * (1 - 1e-9))
+    first, last = np.floor(low / step), np.ceil(high / step)
+    return [float(f"{end * step:.12g}") for end in (first, max(last, first + 1))]
 
 
 def _title(about: Logged, measure: str, compared: Arms, curves: dict[str, list[Curve]]) -> alt.TitleParams:
     """What is drawn, how the lines are made, and the signature that BLEU is never shown without."""
     results = next((run.results for run in runs_of(compared) if run.results), None)
-    drawn = seeds_and_lines(len(of_runs) for of_runs in curves.values())
+    drawn = seeds_and_lines((len(of_runs) for of_runs in curves.values()), is_crowded(compared))
     data = f"data {results['data']} · " if results else ""
     subtitle = [f"{data}{drawn} · beside each name: the last value"]
     if any(len(curve) > POINTS for curve in chain(*curves.values())):

@@ -10,7 +10,14 @@ import altair as alt
 
 from lookback.evaluation import ENOUGH, IN_RESULTS, Buckets, Measure, measure_of
 from lookback.report.charts.buckets import TITLES, Places
-from lookback.report.charts.chart_words import capital, hollow_note, line_chart_description, score_signature, span
+from lookback.report.charts.chart_words import (
+    capital,
+    hollow_note,
+    line_chart_description,
+    names_in_title,
+    score_signature,
+    span,
+)
 from lookback.report.charts.charts import (
     INK,
     Point,
@@ -25,7 +32,7 @@ from lookback.report.charts.charts import (
     runs_of,
     scored_arms,
 )
-from lookback.report.charts.marks import ArmMarks, bucket_tooltip
+from lookback.report.charts.marks import ArmMarks, bucket_tooltip, labelled_height
 from lookback.report.charts.points import Curve, mean_points, single_points
 from lookback.report.evidence.contrasts import Evidence
 from lookback.runs import Run
@@ -87,26 +94,28 @@ def length_chart(
     singles = [
         point for name, arm in drawn.items() for point in single_points(name, arm.legend, arm.curves, places, measure)
     ]
-    scale = alt.Scale(domain=_domain(about, [*means, *singles]))
+    domain, height = _domain(about, [*means, *singles]), labelled_height(360, len(lines))
+    scale = alt.Scale(domain=domain)
     legend = {name: arm.legend for name, arm in drawn.items()}
-    (color, shape), dashed = color_and_shape(compared, legend), dash(compared, legend)
-    layers = ArmMarks(
+    color, shape = color_and_shape(compared, legend)
+    marks = ArmMarks(
         x=length_axis(means, TITLES[buckets]),
         y=alt.Y(f"{measure}:Q", title=about.title, scale=scale, axis=alt.Axis(tickCount=6)),
         color=color,
         shape=shape,
-        dash=dashed,
+        dash=dash(compared, legend),
         tooltip=bucket_tooltip(alt.Tooltip(f"{measure}:Q", format=about.number)),
         # with the scale: otherwise the axis of an area begins at 0
         bounds=(alt.Y("low:Q", title=about.title, scale=scale), alt.Y2("high:Q")),
-    ).layers(means, singles)
+    )
+    layers = marks.layers(means, singles) + marks.end_labels(lines, measure, domain, height)
     if about.key == "length_ratio":
         as_long = alt.Y("as_long:Q", title=about.title, scale=scale)
         layers.insert(0, data_chart([{"as_long": 1}]).mark_rule(color=INK, strokeWidth=1.2).encode(as_long))
     layers += limit_layers(runs_of(compared), axis_end(means), places.at)
     what = f"{about.title}, against source length in words"
     description = line_chart_description(what, lines, measure, about.number)
-    return layer_chart(layers, _title(drawn, about, dashed is None), description, height=360)
+    return layer_chart(layers, _title(drawn, about, marks.crowded), description, height, labelled=True)
 
 
 def run_curve(run: Run, measure: Measure, buckets: Buckets = "width") -> Curve:
@@ -151,24 +160,24 @@ def _domain(measure: Measure, points: Sequence[Point]) -> list[float]:
     return [0, min(100, top) if measure.better == 1 else top]
 
 
-def _title(drawn: Mapping[str, _Arm], measure: Measure, has_bands: bool) -> alt.TitleParams:
+def _title(drawn: Mapping[str, _Arm], measure: Measure, crowded: bool) -> alt.TitleParams:
     """What is compared, on what, how the lines are made, and the signature that BLEU is never shown without."""
     runs = [run for arm in drawn.values() for run in arm.runs]
     results = runs[0].results
     assert results is not None
-    names = ", ".join(dict.fromkeys(run.recipe for run in runs))
+    names = names_in_title(dict.fromkeys(run.recipe for run in runs))
     sentences = sum(bucket["n"] for bucket in results["by_length"])
     few_sentences = (0 < bucket["n"] < ENOUGH for arm in drawn.values() for curve in arm.curves for bucket in curve)
     subtitle = [
         f"data {results['data']}, {sentences:,} test sentences · beside each name: {measure.name} of them all",
-        _lines_and_band(drawn, measure, has_bands) + hollow_note(any(few_sentences)),
+        _lines_and_band(drawn, measure, crowded) + hollow_note(any(few_sentences)),
         score_signature(measure, results["signature"]),
     ]
     return alt.TitleParams(text=f"{capital(measure.name)} against source length: {names}", subtitle=subtitle)
 
 
-def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure, has_bands: bool) -> str:
-    """How many seeds the lines are of, and what the band is."""
+def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure, crowded: bool) -> str:
+    """How many seeds the lines are of, and what the band is; a crowded chart has none."""
     # what another system wrote has no seed
     seeds = sorted({len(arm.runs) for arm in drawn.values() if arm.runs[0].is_training})
     if not seeds or seeds[-1] == 1:
@@ -176,9 +185,9 @@ def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure, has_bands: bool
         band = "95 % bootstrap interval over sentences"
     else:
         few = " (fewer than three)" if seeds[0] < 3 else ""
-        lines = f"{span(seeds)} seeds{few}: thin lines, their mean thick"
+        lines = f"{span(seeds)} seeds{few}: " + ("their means" if crowded else "thin lines, their mean thick")
         band = "envelope of their 95 % intervals"
         if all(arm.mean for arm in drawn.values()):
             band = "its 95 % interval over trainings and sentences"
     is_known = measure.key == "bleu" or any(arm.mean for arm in drawn.values())
-    return f"{lines} · band: {band}" if has_bands and is_known else lines
+    return f"{lines} · band: {band}" if is_known and not crowded else lines

@@ -55,6 +55,26 @@ def single_points(name: str, legend: str, curves: Sequence[Curve], places: Place
     ]
 
 
+def apart(wanted: Sequence[float], gap: float) -> list[float]:
+    """Places from 0 to 1, as near to the `wanted` ones (0 to 1) as can be with `gap` between any two of them.
+
+    Their order is that of the wanted places. Where the gaps have no room, all are equally small. The sum of squared
+    distances is the smallest one (isotonic regression, by pooling neighbours that are in each other's way).
+    """
+    gap = min(gap, 1 / max(1, len(wanted) - 1))
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    pools: list[list[float]] = []  # without the gaps below them
+    for rank, index in enumerate(order):
+        pools.append([wanted[index] - rank * gap])
+        while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    room = max(0.0, 1 - (len(wanted) - 1) * gap)
+    starts = [min(room, max(0.0, fmean(pool))) for pool in pools for _ in pool]
+    places = dict(zip(order, (start + rank * gap for rank, start in enumerate(starts)), strict=True))
+    return [places[index] for index in range(len(wanted))]
+
+
 def pieces(joined: Iterable[bool]) -> list[int | None]:
     """The piece of each point along a line: neighbours that are `joined` share a number, the others have None."""
     found: list[int | None] = []

@@ -18,7 +18,7 @@ from lookback.report.charts.charts import (
     runs_of,
     scored_arms,
 )
-from lookback.report.charts.marks import ArmMarks, in_lines
+from lookback.report.charts.marks import ArmMarks, in_lines, labelled_height
 from lookback.report.charts.points import pieces
 from lookback.report.evidence.contrasts import ArmRecall
 from lookback.runs import Run
@@ -49,12 +49,16 @@ def recall_chart(runs: Runs, found: Mapping[str, ArmRecall], bucket: str = "all"
         raise ValueError("found: no arm, expected at least one with gold links")
     compared = scored_arms(runs)
     about = next(iter(parts.values()))
-    means = [point for name, part in parts.items() for point in _points(name, part)]
+    lines = {name: _points(name, part) for name, part in parts.items()}
+    means = [point for line in lines.values() for point in line]
     legend = {name: name for name in found}
     marks = _marks(*color_and_shape(compared, legend), dash(compared, legend))
+    height = labelled_height(320, len(lines))
     layers = marks.layers(means, _run_points(found, bucket))
     layers.insert(2, _chance(marks, means))
-    return layer_chart(layers, _title(runs_of(compared), found, about), _description(about, parts))
+    layers += marks.end_labels({name: line for name, line in lines.items() if line}, "y", [0, 1], height)
+    title = _title(runs_of(compared), found, about, marks.crowded)
+    return layer_chart(layers, title, _description(about, parts), height, labelled=True)
 
 
 def has_enough(part: Part) -> bool:
@@ -130,18 +134,19 @@ def _marks(color: alt.Color, shape: alt.Shape, dashed: alt.StrokeDash | None) ->
 def _chance(marks: ArmMarks, means: Sequence[Point]) -> alt.Chart:
     """The dotted lines of the recall by chance."""
     chance = alt.Y("chance:Q", title=RECALL_TITLE, scale=alt.Scale(domain=[0, 1]))
-    dotted = data_chart(in_lines(means)).mark_line(strokeWidth=1.6, strokeDash=[2, 4], opacity=0.8)
-    return dotted.encode(marks.x, chance, marks.color, marks.piece)
+    dotted = data_chart(in_lines(means)).mark_line(strokeWidth=1.6, strokeDash=[2, 4])
+    return dotted.encode(marks.x, chance, marks.color, marks.piece, *marks.opacity(0.4 if marks.crowded else 0.8))
 
 
-def _title(runs: Sequence[Run], found: Mapping[str, ArmRecall], about: Part) -> alt.TitleParams:
+def _title(runs: Sequence[Run], found: Mapping[str, ArmRecall], about: Part, crowded: bool) -> alt.TitleParams:
     results = next(run.results for run in runs if run.results)
     seeds = {len(arm.runs) for arm in found.values()}
     over = "sentences" if seeds == {1} else "trainings and sentences"
     length = "all lengths" if "lo" not in about else f"{bucket_name(about)} source words"
+    band = "" if crowded else f" · band: 95 % interval over {over}"
     subtitle = [
         f"data {results['data']}, {length}: {about['n']:,} test sentences with gold links",
-        f"{seeds_and_lines(seeds)} · band: 95 % interval over {over}{hollow_note(not has_enough(about))}",
+        f"{seeds_and_lines(seeds, crowded)}{band}{hollow_note(not has_enough(about))}",
         "dotted: share that is there by chance, from the translation of another sentence as long",
     ]
     return alt.TitleParams(text=f"Where words are lost: {length}", subtitle=subtitle)

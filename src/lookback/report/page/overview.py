@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from lookback.report.charts.charts import BASELINE, PALETTE, colors
+from lookback.report.charts.charts import BASELINE, PALETTE, colors, shapes
 from lookback.report.evidence.group import Group
 from lookback.report.evidence.headline import p_value
 
@@ -17,12 +17,19 @@ class Number:
     interval: str = ""
 
 
+class Swatch(NamedTuple):
+    """The mark that an arm has in every chart: the page's name of its colour, and its shape."""
+
+    color: str
+    shape: str
+
+
 @dataclass(frozen=True)
 class Arm:
     """One arm of a group."""
 
     name: str
-    swatch: str
+    swatch: Swatch
     seeds: int
     bleu: Number
     gain: Number | None
@@ -53,11 +60,12 @@ def overview(group: Group) -> list[Arm]:
     ]
 
 
-def swatches(arms: Iterable[str]) -> dict[str, str]:
-    """For each of all arms that are compared, the page's name of the colour that it has in every chart."""
+def swatches(arms: Iterable[str]) -> dict[str, Swatch]:
+    """The marks of all arms that are compared, by their names."""
     names = list(arms)
     known = (BASELINE, *PALETTE)
-    return {name: f"--chart-{known.index(color)}" for name, color in zip(names, colors(names), strict=True)}
+    marks = zip(names, colors(names), shapes(len(names)), strict=True)
+    return {name: Swatch(f"--chart-{known.index(color)}", shape) for name, color, shape in marks}
 
 
 def _p(whole: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from lookback.report.evidence.headline import UNTRAINED, Answer, answer
 from lookback.report.page.alignments import alignments
 from lookback.report.page.bundle import vega_bundle
 from lookback.report.page.figures import Figure, figures
-from lookback.report.page.overview import Arm, overview, swatches
+from lookback.report.page.overview import Arm, Swatch, overview, swatches
 from lookback.report.page.payload import packed
 from lookback.report.page.run_table import Column, run_columns
 from lookback.report.page.sentences import sentences
@@ -42,7 +42,7 @@ class _Part:
     figures: dict[str, Figure | None]
     """By their keys; None where there is nothing to draw"""
     columns: list[Column]
-    row_swatches: list[str]
+    row_swatches: list[Swatch]
     signature: str | None
     of_group: str
     """The end of its regions' names, so that they differ from those of other groups"""
@@ -123,7 +123,7 @@ def _part(group: Group, alone: bool) -> _Part:
         overview(group),
         figures(group),
         run_columns(group.rows),
-        [swatch_of.get(row["arm"], "--faint") for row in group.rows],
+        [swatch_of.get(row["arm"], Swatch("--faint", "circle")) for row in group.rows],
         results["signature"] if results else None,
         "" if alone else f", group {group.number}",
     )

@@ -25,6 +25,17 @@ function narrowed(node) {
   );
 }
 
+// A narrow chart has a legend above it: the names at the ends of the lines would leave no room for the lines.
+function withoutLabels(spec) {
+  return { ...spec, layer: spec.layer.filter(({ name }) => !name?.startsWith("label_")) };
+}
+
+// The arms that are drawn, [name, its text in the legend] each, in the legend's order.
+function armsOf(spec) {
+  const labels = spec.layer.find(({ name }) => name === "label_text")?.data.values ?? [];
+  return labels.map(({ name, arm }) => [name, arm]);
+}
+
 // `spec` in the page's style: without its title, `width` pixels wide.
 async function inPageStyle(spec, width) {
   const { title, ...rest } = recolored(spec, await colors);
@@ -33,13 +44,14 @@ async function inPageStyle(spec, width) {
   config.padding = { left: 2, right: narrow ? 6 : 2, top: 24, bottom: 4 };
   if (narrow) {
     config.axis = { ...config.axis, labelFontSize: 10, titleFontSize: 11.5, titleLimit: width - 20 };
-    config.legend = { ...config.legend, orient: "top", columns: 2, labelFontSize: 11.5, offset: 22, labelLimit: width / 2 - 30 };
+    // outlines of the marks would be dashed as the lines are
+    config.legend = { ...config.legend, disable: false, symbolStrokeWidth: 0, orient: "top", columns: 2, labelFontSize: 11.5, offset: 22, labelLimit: width / 2 - 30 };
     config.axisY = { ...config.axisY, titlePadding: 6 };
   }
   return {
-    ...(narrow ? narrowed(rest) : rest),
+    ...(narrow ? narrowed(withoutLabels(rest)) : rest),
     width,
-    height: narrow ? 300 : 380,
+    height: narrow ? 300 : Math.max(380, rest.height),
     autosize: { type: "fit-x", contains: "padding" },
     config,
   };
@@ -100,6 +112,7 @@ function showOption(slider) {
 function chart(figure, variants) {
   const plot = figure.querySelector("[data-plot]");
   const choices = [...figure.querySelectorAll("[data-choice]")];
+  const forward = figure.querySelector("[data-forward]"); // chooses the arm that is brought forward
   let drawn = null; // variant and width of what is drawn
   let result = null;
 
@@ -119,6 +132,8 @@ function chart(figure, variants) {
     if (drawn !== `${key} ${width}`) return next.view.finalize(); // the reader chose another one meanwhile
     result?.view.finalize();
     result = next;
+    bringForward(forward.value);
+    listen(next.view);
     plot.replaceChildren(target);
     const svg = plot.querySelector("svg");
     svg.removeAttribute("width");
@@ -127,6 +142,32 @@ function chart(figure, variants) {
     plot.setAttribute("aria-label", variant.description);
     plot.style.minHeight = "";
     figure.dataset.drawn = key;
+  }
+
+  // Fades every arm but this one; none, where the name is empty or not drawn.
+  function bringForward(name) {
+    const arm = armsOf(variants[chosen()].spec).find(([other]) => other === name)?.[1];
+    if (armsOf(variants[chosen()].spec).length) result?.view.signal("highlighted", arm ?? "").runAsync();
+  }
+
+  // An arm comes forward while its line or its name is pointed at, and stays where it is clicked.
+  function listen(view) {
+    const names = new Map(armsOf(variants[chosen()].spec).map(([name, arm]) => [arm, name]));
+    view.addEventListener("mouseover", (_, item) => bringForward(names.get(item?.datum?.arm) ?? forward.value));
+    view.addEventListener("mouseout", () => bringForward(forward.value));
+    view.addEventListener("click", (_, item) => {
+      const name = names.get(item?.datum?.arm) ?? "";
+      forward.value = name === forward.value ? "" : name;
+      bringForward(forward.value);
+    });
+  }
+
+  function offerArms() {
+    const names = armsOf(variants[chosen()].spec).map(([name]) => name);
+    const kept = names.includes(forward.value) ? forward.value : "";
+    forward.replaceChildren(option("", "every arm"), ...names.map((name) => option(name, name)));
+    forward.value = kept;
+    forward.parentElement.hidden = names.length < 3;
   }
 
   function describe() {
@@ -139,10 +180,13 @@ function chart(figure, variants) {
   for (const choice of choices) {
     choice.addEventListener("input", () => {
       if (choice.dataset.options) showOption(choice);
+      offerArms();
       describe();
       draw();
     });
   }
+  offerArms();
+  forward.addEventListener("input", () => bringForward(forward.value));
   for (const button of figure.querySelectorAll("[data-save]")) {
     const name = () => `${figure.dataset.figure}-${chosen().replaceAll("/", "-")}`;
     button.addEventListener("click", () => save(variants[chosen()], name(), button.dataset.save));
