@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lookback.common.errors import InputError
-from lookback.runs.alignments import read_alignments
+from lookback.runs.alignments import read_alignments, write_alignments
+from support.made_runs import leave_heads
 
 
 @pytest.fixture
@@ -39,6 +40,39 @@ def test_words_weights_and_links_are_those_of_the_file(path):
             assert list(getattr(sentence, name)) == links
     assert read.sentences[0].sure == ((0, 0), (1, 1), (2, 2))
     assert read.sentences[0].possible == ((0, 1),)
+
+
+def test_the_looks_of_layers_and_heads_are_read_where_there_are_several(path, tmp_path):
+    assert read_alignments(path).looks == ()
+    assert read_alignments(path).sentences[0].looks is None
+    leave_heads(path.parent.parent, {"head 1": 0.5, "head 2": 0.25, "head 3": 0.75})
+    read = read_alignments(path)
+    assert read.looks == ("head 1", "head 2", "head 3")
+    for sentence in read.sentences:
+        rolled = [np.roll(sentence.weights[-1], head, axis=1) for head in range(3)]
+        np.testing.assert_array_equal(sentence.looks, rolled)
+    write_alignments(tmp_path / "again.npz", read)
+    again = read_alignments(tmp_path / "again.npz")
+    assert again.looks == read.looks
+    for sentence, other in zip(again.sentences, read.sentences, strict=True):
+        np.testing.assert_array_equal(sentence.looks, other.looks)
+
+
+def test_looks_that_do_not_fit_are_refused(path):
+    leave_heads(path.parent.parent, {"head 1": 0.5, "head 2": 0.25})
+    with np.load(path) as file:
+        weights = file["look_weights"]
+    for arrays, said in (
+        ({"looks": np.array(["head 1"])}, r"look_weights has shape \(2, \d+\), expected \(1, "),
+        ({"looks": None}, r"look_weights has shape \(2, \d+\), expected \(0, "),
+        ({"look_weights": None}, r"look_weights has shape \(0, \d+\), expected \(2, "),
+        ({"look_weights": weights + 1}, "look_weights from 1"),
+    ):
+        with np.load(path) as file:
+            whole = dict(file)
+        with pytest.raises(InputError, match=said):
+            read_alignments(changed(path, **arrays))
+        np.savez_compressed(path, **whole)
 
 
 def test_a_file_of_version_0_1_has_neither_updates_nor_gold(path):

@@ -5,7 +5,7 @@ import math
 import random
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -212,6 +212,27 @@ def fabricate_alignments(
             possible=np.array(beside).reshape(-1, 3),
             has_gold=np.array(True),
         )
+
+
+def leave_heads(directory: Path, aer: Mapping[str, float]) -> None:
+    """Layers and heads for a run of one look, by name, each with its alignment error rate.
+
+    The n-th looks n - 1 words further than the run does.
+    """
+    path = directory / "test" / "alignments.npz"
+    with np.load(path) as file:
+        arrays = dict(file)
+    sizes = list(zip(arrays["rows"], arrays["columns"], strict=True))
+    last = np.split(arrays["weights"][-1], arrays["offsets"][1:])
+    heads = [
+        np.stack([np.roll(cells.reshape(size), head, axis=1).ravel() for head in range(len(aer))])
+        for cells, size in zip(last, sizes, strict=True)
+    ]
+    with atomic_write(path) as file:
+        np.savez_compressed(file, **arrays, looks=np.array(list(aer)), look_weights=np.concatenate(heads, axis=1))
+    results = json.loads((directory / "test" / "results.json").read_text())
+    results["aer_by_look"] = [{"look": name, "shift_0": rate, "shift_-1": None} for name, rate in aer.items()]
+    write_json(directory / "test" / "results.json", results)
 
 
 def leave_training(directory: Path, attention: str, seed: int) -> None:

@@ -4,6 +4,8 @@ ids, source, target     (sentences,) row in the test set; the words of its raw t
 epochs, updates         (moments,) epochs and updates of training before each moment
 offsets, rows, columns  (sentences,) sentence i is weights[m, offsets[i]:][: rows[i] · columns[i]], row-major
 weights                 (moments, cells) float16: a row a target word, a column a source word, end marks last
+looks, look_weights     (looks,) names of the layers and heads, where there are several; (looks, cells) float16: the
+                        weights of each at the last moment, of which `weights` has the mean
 sure, possible          (links, 3) gold: the sentence's place in the sample, source word, target word
 has_gold                () whether the test set has gold links
 """
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from lookback.common.errors import InputError
 from lookback.common.files import atomic_write
+from lookback.common.visible_text import visible
 from lookback.common.words import Link
 from lookback.runs.arrays import COUNTS, Kind, read_arrays
 
@@ -37,6 +40,9 @@ class AlignedSentence:
     """Gold links that annotators are sure of: (source word, target word)"""
     possible: tuple[Link, ...]
     """Gold links that are right too, but not asked for"""
+    looks: NDArray[np.float16] | None = None
+    """(looks, target words + 1, source words + 1), of each layer and head at the last moment; None where one alone
+    looks, and in a file of an earlier version"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +55,8 @@ class Alignments:
     """The same in updates; None in a file of version 0.1, which has a moment an epoch"""
     has_gold: bool
     sentences: tuple[AlignedSentence, ...]
+    looks: tuple[str, ...] = ()
+    """Names of the layers and heads, as `aer_by_look` of results.json has them; empty where one alone looks"""
 
 
 def write_alignments(path: Path | str, alignments: Alignments) -> None:
@@ -63,6 +71,10 @@ def write_alignments(path: Path | str, alignments: Alignments) -> None:
         for name in ("sure", "possible")
     )
     moments = len(alignments.epochs)
+    looks: dict[str, Any] = {}
+    if names := alignments.looks:
+        of_looks = [one.looks.reshape(len(names), -1) for one in sentences if one.looks is not None]
+        looks = {"looks": np.array(names), "look_weights": np.concatenate(of_looks, axis=1)}
     with atomic_write(path) as file:
         np.savez_compressed(
             file,
@@ -78,6 +90,7 @@ def write_alignments(path: Path | str, alignments: Alignments) -> None:
             sure=sure,
             possible=possible,
             has_gold=np.array(alignments.has_gold),
+            **looks,
         )
 
 
@@ -93,8 +106,8 @@ def read_alignments(path: Path | str) -> Alignments:
         raise InputError(f"{path}: {' '.join(str(error).split())}; {expected}") from None
 
 
-_LATER = ("updates", "sure", "possible", "has_gold")
-"""What a file of version 0.1 lacks"""
+_LATER = ("updates", "sure", "possible", "has_gold", "looks", "look_weights")
+"""What a file of an earlier version lacks; the looks are in no file of a model that has one look"""
 _KINDS = {
     "ids": COUNTS,
     "source": Kind("U", 1),
@@ -105,6 +118,8 @@ _KINDS = {
     "rows": COUNTS,
     "columns": COUNTS,
     "weights": Kind("f", 2),
+    "looks": Kind("U", 1),
+    "look_weights": Kind("f", 2),
     "sure": Kind("iu", 2),
     "possible": Kind("iu", 2),
     "has_gold": Kind("b", 0),
@@ -122,9 +137,11 @@ def _alignments(arrays: dict[str, NDArray[Any]]) -> Alignments:
         raise ValueError("no moment of training in it")
     if not np.array_equal(arrays["offsets"], np.cumsum(cells) - cells):
         raise ValueError("offsets are not where the sentences before end")
-    # NaN compares as false: it stays, as a diverged model's
-    if (weights < 0).any() or (weights > 1.01).any():
-        raise ValueError(f"weights from {weights.min()} to {weights.max()}, expected 0 to 1")
+    _expect_shares("weights", weights)
+    names = arrays.get("looks", np.zeros(0, "U1"))
+    look_weights = arrays.get("look_weights", np.zeros((0, weights.shape[1]), np.float16))
+    _expect("look_weights", look_weights.shape, (len(names), weights.shape[1]))
+    _expect_shares("look_weights", look_weights)
     updates = arrays.get("updates")
     if updates is not None:
         _expect("updates", updates.shape, (moments,))
@@ -134,6 +151,7 @@ def _alignments(arrays: dict[str, NDArray[Any]]) -> Alignments:
         updates=None if updates is None else tuple(int(update) for update in updates),
         has_gold=bool(arrays["has_gold"]) if "has_gold" in arrays else False,
         sentences=tuple(_sentence(arrays, index, links) for index in range(sentences)),
+        looks=tuple(visible(str(name)) for name in names),
     )
 
 
@@ -146,6 +164,7 @@ def _sentence(arrays: dict[str, NDArray[Any]], index: int, links: dict[str, list
             f"expected a row for each of {len(target)} target words, a column for each of {len(source)} source words, "
             "and one more for the end mark"
         )
+    looks = arrays["look_weights"][:, start : start + rows * columns] if "look_weights" in arrays else None
     for name in ("sure", "possible"):
         if any(s >= len(source) or t >= len(target) for s, t in links[name][index]):
             raise ValueError(f"{name} links a word that sentence {index} does not have")
@@ -154,6 +173,7 @@ def _sentence(arrays: dict[str, NDArray[Any]], index: int, links: dict[str, list
         source=source,
         target=target,
         weights=arrays["weights"][:, start : start + rows * columns].reshape(-1, rows, columns),
+        looks=None if looks is None else looks.reshape(-1, rows, columns),
         sure=tuple(links["sure"][index]),
         possible=tuple(links["possible"][index]),
     )
@@ -176,6 +196,12 @@ def _links(name: str, arrays: dict[str, NDArray[Any]], sentences: int) -> list[l
     for sentence, source, target in links.tolist():
         of[sentence].append((source, target))
     return of
+
+
+def _expect_shares(name: str, weights: NDArray[Any]) -> None:
+    # NaN compares as false: it stays, as a diverged model's
+    if (weights < 0).any() or (weights > 1.01).any():
+        raise ValueError(f"{name} from {weights.min()} to {weights.max()}, expected 0 to 1")
 
 
 def _expect(name: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import expect
@@ -14,8 +15,9 @@ from lookback.report.page.alignments import ZERO, _fitting, _sample, alignments,
 from lookback.report.page.payload import packed
 from lookback.runs import Prediction, read_runs
 from lookback.runs.alignments import read_alignments
-from support.made_runs import score_again
+from support.made_runs import leave_heads, score_again
 
+HEADS_OF_LAYER_2 = {"layer 2 head 1": 0.1, "layer 2 head 2": 0.6}
 EVIL = "</script><img/src=x/onerror=alert(1)>"
 
 
@@ -182,7 +184,112 @@ def test_very_long_sentences_go_rather_than_the_page_grows(make_run, monkeypatch
     assert payload["left_out"][1] > 0
 
 
+def headed(make_run):
+    """A run of four heads, of which the third aligns best, and one that has one look."""
+    runs = [make_run("multihead", "multihead"), make_run("dot", "dot", slope=0.02)]
+    leave_heads(runs[0], {"head 1": 0.9, "head 2": 0.5, "head 3": 0.125, "head 4": 0.75})
+    return runs
+
+
+def test_each_heads_weights_are_in_the_page(make_run):
+    runs = headed(make_run)
+    payload = json.loads(json.dumps(alignments(read_runs(runs))))
+    several, one = payload["systems"]
+    assert set(one) == {"name", "moments", "weights"}
+    looks = several["looks"]
+    assert (looks["names"], looks["aer"]) == ([f"head {n}" for n in range(1, 5)], [0.9, 0.5, 0.125, 0.75])
+    assert looks["mean_aer"] is None
+    for place, sentence in enumerate(read_alignments(runs[0] / "test" / "alignments.npz").sentences):
+        numbers = np.array([ord(letter) - ZERO for letter in looks["weights"][place]])
+        rows, columns = sentence.looks.shape[1:]
+        np.testing.assert_array_equal(numbers.reshape(rows, columns, 4).transpose(2, 0, 1), percents(sentence.looks))
+
+
+@pytest.mark.parametrize(("budget", "left"), [(4000, range(1, 10)), (10, [0])])
+def test_heads_of_sentences_that_have_no_room_go(make_run, monkeypatch, budget, left):
+    runs = headed(make_run)
+    monkeypatch.setattr(module, "LOOKS_BUDGET", budget)
+    payload = alignments(read_runs(runs))
+    assert len(payload["sentences"]) == 12  # these stay
+    weights = payload["systems"][0].get("looks", {"weights": []})["weights"]
+    assert len([text for text in weights if text]) in left
+    assert len(packed(weights)) <= max(budget, 50)
+
+
 # ---- what a reader sees
+
+
+def test_a_head_is_chosen_and_the_words_say_which(make_run, tmp_path, open_page):
+    runs = headed(make_run)
+    page = open_page(write_report(read_runs(runs), tmp_path / "report.html"))
+    page.locator("#alignments-section-1").scroll_into_view_if_needed()
+    page.wait_for_selector("[data-target] button")
+    first, second = (page.locator(f"[data-system={side}]") for side in ("first", "second"))
+    assert second.get_by_label("Layer and head").is_hidden()
+    heads, shown, map_of = first.get_by_label("Layer and head"), first.locator("[data-shown]"), first.locator("canvas")
+    assert heads.locator("option").all_inner_texts() == [
+        "mean of 4 heads",
+        "head 1 · AER 0.90",
+        "head 2 · AER 0.50",
+        "head 3 · AER 0.13, the best",
+        "head 4 · AER 0.75",
+    ]
+    assert shown.inner_text().startswith("Shown: the mean of 4 heads. Best aligned on the test set: head 3, AER 0.13")
+    page.locator("[data-target] button").nth(4).click()
+    mean = [looked(page), map_of.evaluate("e => e.toDataURL()"), looked(page, "second")]
+    sentence = read_alignments(runs[0] / "test" / "alignments.npz").sentences[2]
+    for head in (1, 2, 3):
+        heads.select_option(label=heads.locator("option").nth(head + 1).inner_text())
+        place, _, percent, *_ = looked(page)[0]
+        weights = sentence.looks[head, 4].astype(float)
+        assert (place, percent) == (weights.argmax(), f"{100 * weights.max():.0f} %")
+        assert map_of.evaluate("e => e.toDataURL()") != mean[1]
+        assert shown.inner_text().startswith(f"Shown: head {head + 1}, at the last moment. Best")
+        assert f"multihead · seed 1, head {head + 1} looked at: " in page.locator("[data-said]").inner_text()
+        assert f"head {head + 1}" in first.get_by_role("application").get_attribute("aria-label")
+        assert looked(page, "second") == mean[2]
+    page.locator("[data-moment]").press("Home")  # of the heads there is the last moment alone
+    assert looked(page)[0][0] == weights.argmax()
+    assert first.locator("[data-progress]").inner_text() == "epoch 3 · 6,000 updates"
+    page.locator("[data-moment]").press("End")
+    page.locator("[data-sentence]").select_option(index=1)  # another sentence, the same head
+    assert shown.inner_text().startswith("Shown: head 4,")
+    page.locator("[data-sentence]").select_option(index=0)
+    page.locator("[data-target] button").nth(4).click()
+    heads.select_option("")
+    assert [looked(page), map_of.evaluate("e => e.toDataURL()")] == mean[:2]
+    first.locator("[data-name]").select_option("dot · seed 1")
+    assert heads.is_hidden()
+    assert shown.is_hidden()
+
+
+def test_layers_have_heads_of_their_own(make_run, tmp_path, open_page):
+    run = make_run("transformer", "transformer")
+    leave_heads(run, {"layer 1": 0.5, "layer 1 head 1": 0.4, "layer 1 head 2": 0.3, "layer 2": 0.2} | HEADS_OF_LAYER_2)
+    page = open_page(write_report(read_runs([run]), tmp_path / "report.html"), width=375, bypass_csp=True)
+    page.locator("#alignments-section-1").scroll_into_view_if_needed()
+    page.wait_for_selector("[data-target] button")
+    looks = page.get_by_label("Layer and head")
+    assert looks.locator("option").nth(0).inner_text() == "mean of 2 layers with 2 heads each"
+    assert looks.locator("option").nth(5).inner_text() == "layer 2 head 1 · AER 0.10, the best"
+    looks.select_option("4")
+    assert "Shown: layer 2 head 1, at the last moment." in page.locator("[data-shown]").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert Axe().run(page, "#alignments-section-1").response["violations"] == []
+
+
+def test_a_sentence_whose_heads_had_no_room_says_so(make_run, tmp_path, open_page, monkeypatch):
+    monkeypatch.setattr(module, "LOOKS_BUDGET", 4000)
+    page = open_page(write_report(read_runs(headed(make_run)), tmp_path / "report.html"))
+    page.locator("#alignments-section-1").scroll_into_view_if_needed()
+    page.wait_for_selector("[data-target] button")
+    page.locator("[data-alignments] [data-bucket]").select_option("51-60")
+    page.locator("[data-sentence]").select_option(index=1)
+    first = page.locator("[data-system=first]")
+    assert first.get_by_label("Layer and head").is_disabled()
+    assert "left out to keep the page small" in first.locator("[data-shown]").inner_text()
+    page.locator("[data-alignments] [data-bucket]").select_option("1-10")
+    assert first.get_by_label("Layer and head").is_enabled()
 
 
 @pytest.fixture
@@ -265,7 +372,7 @@ def test_two_systems_stand_side_by_side_and_others_are_chosen(viewer, report_run
     assert "none · seed 1" in viewer.locator("[data-alignments] [data-note]").inner_text()
     viewer.locator("[data-moment]").press("Home")
     for side, name in (("first", "general-2"), ("second", "dot-3")):
-        viewer.locator(f"[data-system={side}] select").select_option(name.replace("-", " · seed "))
+        viewer.locator(f"[data-system={side}] [data-name]").select_option(name.replace("-", " · seed "))
         weights, _ = expected(report_runs, name, 0)
         place, _, _, weight, _ = looked(viewer, side)[0]
         assert (place, round(100 * weight)) == (weights[5].argmax(), percents(weights)[5].max())

@@ -1,7 +1,7 @@
 """The alignment viewer's data."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ BUDGET = 350_000
 RUNS = 12
 MORE = 29_000
 """Characters more for each run beyond"""
+LOOKS_BUDGET = 200_000
+"""Characters that the weights of single layers and heads may take in a page"""
 ZERO = ord("0")
 """Character of 0 %"""
 _TRIED = 2
@@ -33,7 +35,8 @@ Sample = list[tuple[Run, Alignments, list[AlignedSentence]]]
 def alignments(runs: Sequence[Run]) -> dict[str, Any] | None:
     """What the alignment viewer shows of scored `runs` of one test set; None where no run has alignments.npz.
 
-        systems       of each run its name; its moments, [epochs, updates or None] each; its weights, a text a sentence
+        systems       of each run its name; its moments, [epochs, updates or None] each; its weights, a text a sentence;
+                      and, where several layers and heads look, its looks (`_looks`)
         opponent      place of the system that stands beside the first one at the start
         nowhere       names of the runs that look nowhere: their attention is `none`
         has_gold      whether the test set has gold links
@@ -54,16 +57,19 @@ def alignments(runs: Sequence[Run]) -> dict[str, Any] | None:
         return None
     first = sample[0][2]
     lengths = np.array([max(1, len(sentence.source)) for sentence in first])
-    buckets = [(label(bucket), chosen.tolist()) for bucket, chosen in cut(lengths, BOUNDS) if len(chosen)]
+    labelled = [(label(bucket), chosen.tolist()) for bucket, chosen in cut(lengths, BOUNDS) if len(chosen)]
+    buckets = [rows for _, rows in labelled]
     budget = BUDGET + MORE * max(0, len(sample) - RUNS)
-    moments, chosen = _fitting(sample, [rows for _, rows in buckets], budget)
+    moments, chosen = _fitting(sample, buckets, budget)
     gold = next((entry for entry in sample if entry[1].has_gold), sample[0])
-    bucket_of = {row: name for name, rows in buckets for row in rows}
+    bucket_of = {row: name for name, rows in labelled for row in rows}
     every = max(len(about.epochs) for _, about, _ in sample)
     return {
         "systems": [
-            {"name": name, **_system(about, [of[row] for row in chosen], moments)}
-            for name, (_, about, of) in zip(names([run for run, _, _ in sample]), sample, strict=True)
+            {"name": name, **_system(about, [of[row] for row in chosen], moments), **looks}
+            for name, (_, about, of), looks in zip(
+                names([run for run, _, _ in sample]), sample, _looks(sample, buckets, chosen), strict=True
+            )
         ],
         "opponent": opponent([run for run, _, _ in sample]),
         "nowhere": names(nowhere),
@@ -152,6 +158,51 @@ def _system(about: Alignments, sentences: Sequence[AlignedSentence], moments: in
         "moments": [[about.epochs[moment], updates[moment]] for moment in kept],
         "weights": [_text(percents(sentence.weights[kept])) for sentence in sentences],
     }
+
+
+def _looks(sample: Sample, buckets: Sequence[Sequence[int]], chosen: Sequence[int]) -> list[dict[str, Any]]:
+    """Of each run what `systems` has of its layers and heads: nothing where one alone looks, or no sentence fits.
+
+        looks         names, aer: of each; mean_aer: of their mean (None where there is no gold); weights: a text a
+                      sentence of `chosen`, or None where it is left out, those of a cell side by side. They are of the
+                      last moment.
+
+    Sentences are left out evenly over the buckets, as far as `LOOKS_BUDGET` asks for it, then the longest.
+    """
+    having = [(about, of) for _, about, of in sample if about.looks]
+    few = [[row for row in bucket if row in set(chosen)] for bucket in buckets]
+    kept = [[row for rows in few for row in rows[:each]] for each in range(max(map(len, few)), 0, -1)]
+    kept += [kept[-1][:most] for most in range(len(kept[-1]) - 1, 0, -1)]
+    rows: list[int] = []
+    for rows in kept if having else []:
+        if len(packed([[_look_text(of[row]) for row in rows] for _, of in having])) <= LOOKS_BUDGET:
+            break
+    else:
+        rows = []
+    return [
+        {"looks": _of_looks(run, about, [_look_text(of[row]) if row in rows else None for row in chosen])}
+        if about.looks and rows
+        else {}
+        for run, about, of in sample
+    ]
+
+
+def _of_looks(run: Run, about: Alignments, weights: Sequence[str | None]) -> dict[str, Any]:
+    """The record of a run's layers and heads, with their alignment error rates on the whole test set."""
+    results: Mapping[str, Any] = run.results or {}
+    aer_of = {look["look"]: look["shift_0"] for look in results.get("aer_by_look") or []}
+    mean = results.get("aer")
+    return {
+        "names": about.looks,
+        "aer": [aer_of.get(name) for name in about.looks],
+        "mean_aer": mean["shift_0"]["aer"] if mean else None,
+        "weights": weights,
+    }
+
+
+def _look_text(sentence: AlignedSentence) -> str:
+    assert sentence.looks is not None
+    return _text(percents(sentence.looks))
 
 
 def _text(percent: NDArray[np.uint8]) -> str:

@@ -36,7 +36,8 @@ class AlignmentSnapshots(Callback):
     - the first pairs of the validation set, those that are translated for BLEU: the loggers get the means of the
       diagnostics and, if the pairs have gold links, the alignment error rate, as ``attention/…``;
     - the first ``per_bucket`` sentences of each length bucket of the test set: the weights themselves, merged to words
-      of the raw text, are written to ``path`` (see ``lookback.runs.alignments``).
+      of the raw text, are written to ``path`` (see ``lookback.runs.alignments``); those of each layer and head too,
+      where there are several, as they are at the last moment.
 
     The time that this takes is not part of ``cost``. A model that does not look back has no moments.
 
@@ -101,6 +102,7 @@ class AlignmentSnapshots(Callback):
                 for row, weights in zip(sample.rows, sample.attention(module), strict=True):
                     quality.add(row["id"], row["words"], weights, gold_of(row, weights.shape))
             test_weights = [weights for sample in self._test_samples for weights in sample.attention(module)]
+            looks = self._looks(module)
             module.train(trains)
             self.epochs.append(epochs)
             self.updates.append(trainer.global_step)
@@ -108,15 +110,31 @@ class AlignmentSnapshots(Callback):
             # all ranks measure alike, and one writes
             with tolerated(str(self.path), "the report has the alignments of the moments before"):
                 if trainer.is_global_zero:
-                    self._write([weights.shape for weights in test_weights], module)
+                    self._write([weights.shape for weights in test_weights], module, looks)
         for logger in trainer.loggers:
             # Lightning counts steps from 0: the first update is step 0
             logger.log_metrics(quality.metrics(), step=trainer.global_step - 1)
 
-    def _write(self, shapes: Sequence[tuple[int, ...]], module: TranslationModule) -> None:
+    def _looks(self, module: TranslationModule) -> list[NDArray[np.float16] | None]:
+        """Of each test sentence the weights of every layer and head; empty where one alone looks."""
+        if not module.model.look_names:
+            return []
+        of_samples = [
+            module.word_weights.by_look(sample.batch.to(module.device), sample.rows) for sample in self._test_samples
+        ]
+        return [
+            np.stack(of_looks).astype(np.float16)
+            for by_look in of_samples
+            for of_looks in zip(*by_look.values(), strict=True)
+        ]
+
+    def _write(
+        self, shapes: Sequence[tuple[int, ...]], module: TranslationModule, looks: Sequence[NDArray[np.float16] | None]
+    ) -> None:
         rows = [row for sample in self._test_samples for row in sample.rows]
         ends = np.cumsum([height * width for height, width in shapes])[:-1]
         of_sentences = np.split(torch.stack(self.weights).numpy(), ends, axis=1)
+        of_rows = looks or [None] * len(rows)  # one alone looks
         sentences = [
             AlignedSentence(
                 id=row["id"],
@@ -125,12 +143,14 @@ class AlignmentSnapshots(Callback):
                 weights=weights.reshape(-1, *shape),
                 sure=tuple(gold.sure),
                 possible=tuple(gold.possible),
+                looks=of_looks,
             )
-            for row, weights, shape in zip(rows, of_sentences, shapes, strict=True)
+            for row, weights, shape, of_looks in zip(rows, of_sentences, shapes, of_rows, strict=True)
             for gold in (gold_of(row, shape) or Gold([], []),)
         ]
         has_gold = "alignment" in rows[0]
-        write_alignments(self.path, Alignments(tuple(self.epochs), tuple(self.updates), has_gold, tuple(sentences)))
+        moments, names = (tuple(self.epochs), tuple(self.updates)), module.model.look_names
+        write_alignments(self.path, Alignments(*moments, has_gold, tuple(sentences), names))
 
 
 class _Sample(NamedTuple):

@@ -1,5 +1,5 @@
 // The alignment viewer. One sentence, one word of its reference and one moment of training are chosen; two systems show
-// where in the source they looked.
+// where in the source they looked: in the mean of their layers and heads, or one of these, as it was at the last moment.
 const END = "end";
 const ZERO = "0".charCodeAt(0);
 const STEP = 650; // milliseconds of a moment when played
@@ -51,7 +51,10 @@ async function view(viewer) {
   });
   play.addEventListener("click", () => (playing === null ? start() : stop()));
   noMotion.addEventListener("change", stop);
-  for (const { select } of panels) select.addEventListener("change", again);
+  for (const { select, look } of panels) {
+    select.addEventListener("change", again);
+    look.addEventListener("change", again);
+  }
   target.addEventListener("keydown", step);
   stop();
   offer();
@@ -121,7 +124,7 @@ async function view(viewer) {
 
   function tell() {
     const word = target.children[row].textContent;
-    const looks = panels.map((each) => `${each.system().name} looked at: ${each.looked()}`);
+    const looks = panels.map((each) => `${each.named()} looked at: ${each.looked()}`);
     said.textContent = `“${word}”: ${looks.join("; ")}`;
   }
 
@@ -166,7 +169,7 @@ async function view(viewer) {
 // One system: its name to choose, the source with the weights on it, and the heat map.
 function panel(place, data, { choose, point }) {
   const part = (name) => place.querySelector(`[data-${name}]`);
-  const [select, source, cell, heat] = ["name", "source", "cell", "heat"].map(part);
+  const [select, look, source, cell, heat] = ["name", "look", "source", "cell", "heat"].map(part);
   select.append(...data.systems.map(({ name }, at) => option(at, name)));
   const system = () => data.systems[Number(select.value)];
 
@@ -182,15 +185,27 @@ function panel(place, data, { choose, point }) {
   overlay.setAttribute("aria-hidden", "true");
 
   let sentence, weights, rows, columns;
+  let head = -1; // place of the layer or head whose weights are shown; -1: their mean
+  let offered = null; // the system whose layers and heads can be chosen
   let [row, moment] = [0, 0];
   let pointed = null; // [row, column] under the pointer, or where the arrow keys led
 
-  const weight = (at, column) => weights.charCodeAt((at * columns + column) * system().moments.length + moment) - ZERO;
+  // a cell's weights at all moments, or of all layers and heads, stand side by side
+  const side = () => (head < 0 ? [system().moments.length, moment] : [system().looks.names.length, head]);
+  const weight = (at, column) => {
+    const [each, place] = side();
+    return weights.charCodeAt((at * columns + column) * each + place) - ZERO;
+  };
+  const named = () => (head < 0 ? system().name : `${system().name}, ${system().looks.names[head]}`);
   const words = () => [[...sentence.target, END], [...sentence.source, END]];
 
   function show(at) {
     sentence = data.sentences[at];
-    weights = system().weights[at];
+    offerLooks();
+    const ofLooks = system().looks?.weights[at];
+    head = ofLooks && look.value !== "" ? Number(look.value) : -1;
+    weights = head < 0 ? system().weights[at] : ofLooks;
+    sayLook(ofLooks);
     [rows, columns] = [sentence.target.length + 1, sentence.source.length + 1];
     pointed = null;
     const [targets, sources] = words();
@@ -214,6 +229,34 @@ function panel(place, data, { choose, point }) {
     fit();
   }
 
+  // The layers and heads of the system, each with its alignment error rate; the one that was chosen stays, if it has it.
+  function offerLooks() {
+    if (offered === system()) return;
+    offered = system();
+    const { names, aer } = offered.looks ?? { names: [], aer: [] };
+    const best = lowest(aer);
+    const rate = (at) => (aer[at] === null ? "" : ` · AER ${aer[at].toFixed(2)}${at === best ? ", the best" : ""}`);
+    const before = look.selectedOptions[0]?.dataset.look;
+    look.replaceChildren(option("", `mean of ${several(names)}`), ...names.map((name, at) => option(at, name + rate(at))));
+    names.forEach((name, at) => (look.options[at + 1].dataset.look = name));
+    look.value = names.includes(before) ? names.indexOf(before) : "";
+    part("looks").hidden = !names.length;
+    part("shown").hidden = !names.length;
+  }
+
+  // What is shown, and which layer or head aligns best.
+  function sayLook(ofLooks) {
+    const { names, aer, mean_aer: mean } = system().looks ?? { names: [] };
+    if (!names.length) return;
+    look.disabled = !ofLooks;
+    const shown = head < 0 ? `the mean of ${several(names)}` : `${names[head]}, at the last moment`;
+    const best = lowest(aer);
+    const beside = mean === null ? "" : `; the mean ${mean.toFixed(2)}`;
+    const rates = best < 0 ? "" : ` Best aligned on the test set: ${names[best]}, AER ${aer[best].toFixed(2)}${beside}.`;
+    const left = ofLooks ? "" : " Of this sentence single ones were left out to keep the page small.";
+    part("shown").textContent = `Shown: ${shown}.${rates}${left}`;
+  }
+
   // Cells as large as the width allows; where they would be too small for a word beside them, the map scrolls.
   function fit() {
     if (!columns) return;
@@ -227,12 +270,12 @@ function panel(place, data, { choose, point }) {
   new ResizeObserver(fit).observe(heat);
 
   function move(done) {
-    const { name, moments } = system();
-    moment = nearest(progress(moments), done);
+    const { moments } = system();
+    moment = head < 0 ? nearest(progress(moments), done) : moments.length - 1;
     part("progress").textContent = when(moments[moment]);
     map.setAttribute(
       "aria-label",
-      `Weights of ${name}, ${when(moments[moment])}: ${rows} target words by ${columns} source words. ` +
+      `Weights of ${named()}, ${when(moments[moment])}: ${rows} target words by ${columns} source words. ` +
         "Arrow keys go from cell to cell, Enter chooses the target word.",
     );
     paint();
@@ -242,8 +285,8 @@ function panel(place, data, { choose, point }) {
   function paint() {
     const image = new ImageData(columns, rows);
     const pixels = new Uint32Array(image.data.buffer);
-    const moments = system().moments.length;
-    for (let at = 0; at < pixels.length; at++) pixels[at] = COLORS[weights.charCodeAt(at * moments + moment) - ZERO];
+    const [each, place] = side();
+    for (let at = 0; at < pixels.length; at++) pixels[at] = COLORS[weights.charCodeAt(at * each + place) - ZERO];
     canvas.getContext("2d").putImageData(image, 0, 0);
     if (pointed) read();
   }
@@ -327,7 +370,7 @@ function panel(place, data, { choose, point }) {
   }
 
   return {
-    place, select, system, show, move, looked,
+    place, select, look, system, named, show, move, looked,
     choose(at) {
       row = at;
       band.setAttribute("y", at);
@@ -371,6 +414,20 @@ function nearest(shares, done) {
 function when([epoch, updates]) {
   const text = `epoch ${Number(epoch.toPrecision(3))}`;
   return updates === null ? text : `${text} · ${updates.toLocaleString("en")} updates`;
+}
+
+// Place of the smallest number; -1 where none is known.
+function lowest(numbers) {
+  const known = numbers.filter((number) => number !== null);
+  return known.length ? numbers.indexOf(Math.min(...known)) : -1;
+}
+
+// "8 heads", or "4 layers with 8 heads each".
+function several(names) {
+  const layers = names.filter((name) => /^layer \d+$/.test(name)).length;
+  const heads = (names.length - layers) / (layers || 1);
+  if (!layers) return `${heads} heads`;
+  return heads ? `${layers} layers with ${heads} heads each` : `${layers} layers`;
 }
 
 function percent(number) {
