@@ -231,10 +231,12 @@ def test_a_head_is_chosen_and_the_words_say_which(make_run, tmp_path, open_page)
         "mean of 4 heads",
         "head 1 · AER 0.90",
         "head 2 · AER 0.50",
-        "head 3 · AER 0.13, the best",
+        "head 3 · AER 0.13, best single one",
         "head 4 · AER 0.75",
     ]
-    assert shown.inner_text().startswith("Shown: the mean of 4 heads. Best aligned on the test set: head 3, AER 0.13")
+    assert shown.inner_text().startswith(
+        "Shown: the mean of 4 heads. Best single one on the test set: head 3, AER 0.13"
+    )
     page.locator("[data-target] button").nth(4).click()
     mean = [looked(page), map_of.evaluate("e => e.toDataURL()"), looked(page, "second")]
     sentence = read_alignments(runs[0] / "test" / "alignments.npz").sentences[2]
@@ -266,14 +268,22 @@ def test_a_head_is_chosen_and_the_words_say_which(make_run, tmp_path, open_page)
 def test_layers_have_heads_of_their_own(make_run, tmp_path, open_page):
     run = make_run("transformer", "transformer")
     leave_heads(run, {"layer 1": 0.5, "layer 1 head 1": 0.4, "layer 1 head 2": 0.3, "layer 2": 0.2} | HEADS_OF_LAYER_2)
+    path = run / "test" / "results.json"
+    links = {"aer": 0.15, "precision": 0.8, "recall": 0.9}
+    aer = {"sentences": 60, "shift_0": links, "shift_-1": links}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "aer": aer}))
     page = open_page(write_report(read_runs([run]), tmp_path / "report.html"), width=375, bypass_csp=True)
     page.locator("#alignments-section-1").scroll_into_view_if_needed()
     page.wait_for_selector("[data-target] button")
     looks = page.get_by_label("Layer and head")
-    assert looks.locator("option").nth(0).inner_text() == "mean of 2 layers with 2 heads each"
-    assert looks.locator("option").nth(5).inner_text() == "layer 2 head 1 · AER 0.10, the best"
+    assert looks.locator("option").nth(0).inner_text() == "mean of 2 layers with 2 heads each · AER 0.15"
+    assert looks.locator("option").nth(5).inner_text() == "layer 2 head 1 · AER 0.10, best single one"
     looks.select_option("4")
-    assert "Shown: layer 2 head 1, at the last moment." in page.locator("[data-shown]").inner_text()
+    said = page.locator("[data-shown]")
+    best = "Best single one on the test set: layer 2 head 1, AER 0.10; the mean 0.15."
+    assert said.inner_text() == f"Shown: layer 2 head 1, at the last moment. {best}"
+    looks.select_option("3")
+    assert said.inner_text() == f"Shown: layer 2, the mean of its heads, at the last moment. {best}"
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert Axe().run(page, "#alignments-section-1").response["violations"] == []
 

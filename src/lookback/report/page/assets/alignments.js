@@ -233,11 +233,12 @@ function panel(place, data, { choose, point }) {
   function offerLooks() {
     if (offered === system()) return;
     offered = system();
-    const { names, aer } = offered.looks ?? { names: [], aer: [] };
+    const { names, aer, mean_aer: mean } = offered.looks ?? { names: [], aer: [], mean_aer: null };
     const best = lowest(aer);
-    const rate = (at) => (aer[at] === null ? "" : ` · AER ${aer[at].toFixed(2)}${at === best ? ", the best" : ""}`);
+    const rated = (name, rate) => (rate === null ? name : `${name} · AER ${rate.toFixed(2)}`);
+    const singles = names.map((name, at) => option(at, rated(name, aer[at]) + (at === best ? ", best single one" : "")));
     const before = look.selectedOptions[0]?.dataset.look;
-    look.replaceChildren(option("", `mean of ${several(names)}`), ...names.map((name, at) => option(at, name + rate(at))));
+    look.replaceChildren(option("", rated(`mean of ${several(names)}`, mean)), ...singles);
     names.forEach((name, at) => (look.options[at + 1].dataset.look = name));
     look.value = names.includes(before) ? names.indexOf(before) : "";
     part("looks").hidden = !names.length;
@@ -249,10 +250,11 @@ function panel(place, data, { choose, point }) {
     const { names, aer, mean_aer: mean } = system().looks ?? { names: [] };
     if (!names.length) return;
     look.disabled = !ofLooks;
-    const shown = head < 0 ? `the mean of ${several(names)}` : `${names[head]}, at the last moment`;
+    const ofHeads = names.includes(`${names[head]} head 1`) ? ", the mean of its heads" : "";
+    const shown = head < 0 ? `the mean of ${several(names)}` : `${names[head]}${ofHeads}, at the last moment`;
     const best = lowest(aer);
     const beside = mean === null ? "" : `; the mean ${mean.toFixed(2)}`;
-    const rates = best < 0 ? "" : ` Best aligned on the test set: ${names[best]}, AER ${aer[best].toFixed(2)}${beside}.`;
+    const rates = best < 0 ? "" : ` Best single one on the test set: ${names[best]}, AER ${aer[best].toFixed(2)}${beside}.`;
     const left = ofLooks ? "" : " Of this sentence single ones were left out to keep the page small.";
     part("shown").textContent = `Shown: ${shown}.${rates}${left}`;
   }
