@@ -136,6 +136,8 @@ def _segments(lengths: NDArray[np.int64], totals: NDArray[np.int64], matches: ND
         chrf_statistics=nothing,
         ter_statistics=nothing[:, :2],
         repetition_statistics=nothing[:, :2],
+        trigram_statistics=nothing[:, :2],
+        reading_statistics=nothing[:, :2],
     )
 
 

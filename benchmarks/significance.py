@@ -99,6 +99,8 @@ def _runs(sentences: int) -> list[Segments]:
             ).reshape(sentences, -1),
             ter_statistics=np.column_stack([chance.binomial(lengths, 1 - found), lengths]),
             repetition_statistics=np.column_stack([chance.binomial(lengths, (1 - found) / 9), lengths]),
+            trigram_statistics=np.column_stack([chance.binomial(totals[:, 2], (1 - found) / 99), totals[:, 2]]),
+            reading_statistics=np.column_stack([chance.binomial(lengths, (1 - found) / 9), lengths]),
         )
         for found in chance.uniform(0.3, 0.9, size=ARMS * SEEDS)
     ]

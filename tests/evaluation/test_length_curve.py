@@ -61,7 +61,18 @@ def test_bounds_are_inclusive_and_empty_buckets_are_kept():
     segments = count(fabricate([10, 11, 60, 61, 200], error=0), "none")
     assert [bucket["n"] for bucket in length_curve(segments, resamples=1)] == [1, 1, 0, 0, 0, 1, 2]
     empty = length_curve(segments, resamples=1)[2]
-    scores = ("bleu", "ci", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated")
+    scores = (
+        "bleu",
+        "ci",
+        "bleu_no_bp",
+        "chrf",
+        "ter",
+        "length_ratio",
+        "omitted",
+        "repeated",
+        "repeated_trigrams",
+        "unread",
+    )
     assert empty == {"lo": 21, "hi": 30, "n": 0, "truncated": 0} | dict.fromkeys(scores)
     assert [(b["lo"], b["hi"], b["n"]) for b in length_curve(segments, bounds=[60], resamples=1)] == [
         (1, 60, 3),

@@ -26,6 +26,9 @@ def test_counts_words_and_bleu_statistics():
     assert (segments.chrf_statistics == chrf_statistics(["x y z", ""], ["x y z w", "x"])).all()
     assert (segments.ter_statistics == ter_statistics(["x y z", ""], ["x y z w", "x"])).all()
     assert (segments.repetition_statistics == repetition_statistics(["x y z", ""], ["x y z w", "x"], "none")).all()
+    assert segments.trigram_statistics.tolist() == [[0, 1], [0, 0]]
+    assert segments.reading_statistics.tolist() == [[0, 0], [0, 0]]
+    assert count(PREDICTIONS, "none", reading=[(1, 3), (0, 1)]).reading_statistics.tolist() == [[1, 3], [0, 1]]
     assert segments.position_statistics is None
     assert segments[segments.truncated].source_length.tolist() == [1]
 
@@ -59,7 +62,10 @@ def test_what_is_no_segments_file_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match=r"absent.npz.*expected a segments.npz"):
         Segments.load(tmp_path / "absent.npz")
     np.savez(tmp_path / "other.npz", source_length=np.zeros(2, int))
-    with pytest.raises(MissingCounts, match=r"other.npz: no reference_length, .*repetition_statistics; expected"):
+    with pytest.raises(
+        MissingCounts,
+        match=r"other.npz: no reference_length, .*trigram_statistics, reading_statistics; expected",
+    ):
         Segments.load(tmp_path / "other.npz")
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04broken")
     with pytest.raises(InputError, match=r"broken.npz"):
@@ -78,4 +84,6 @@ def test_arrays_of_different_lengths_are_refused():
             segments.chrf_statistics,
             segments.ter_statistics,
             segments.repetition_statistics,
+            segments.trigram_statistics,
+            segments.reading_statistics,
         )

@@ -29,7 +29,7 @@ def test_has_every_field_and_survives_json(tmp_path):
         (lambda record: record.pop("chrf"), "no key 'chrf'"),
         (lambda record: record.update(seed="1"), "seed='1', expected int"),
         (lambda record: record.update(truncated=None), "truncated=None, expected int"),
-        (lambda record: record.update(schema=8), "schema 8; this version of lookback reads 7"),
+        (lambda record: record.update(schema=9), "schema 9; this version of lookback reads 8"),
         (lambda record: record["training_data"].pop("dropped"), "training_data: no key 'dropped'"),
         (lambda record: record["cost"].pop("updates"), "cost: no key 'updates'"),
         (lambda record: record["convergence"].pop("rise"), "convergence: no key 'rise'"),
@@ -62,8 +62,21 @@ def without(curve, keys):
     return [{key: bucket[key] for key in bucket if key not in keys} for bucket in curve]
 
 
+NEW_IN_8 = ("repeated_trigrams", "unread")
+
+
+def version_7(record):
+    return record | {"schema": 7, **{name: without(record[name], NEW_IN_8) for name in ("by_length", "by_equal_count")}}
+
+
+def as_version_7(record):
+    """What a file of version 7 says, in this version."""
+    unknown = dict.fromkeys(NEW_IN_8)
+    return record | {name: [bucket | unknown for bucket in record[name]] for name in ("by_length", "by_equal_count")}
+
+
 def version_6(record):
-    kept = {key: value for key, value in record.items() if key != "aer_by_look"}
+    kept = {key: value for key, value in version_7(record).items() if key != "aer_by_look"}
     return kept | {"schema": 6, "cost": {key: value for key, value in COST.items() if key != "flops_per_token"}}
 
 
@@ -81,7 +94,9 @@ def version_4(record):
 def version_3(record):
     record = version_5(record)
     kept = {key: value for key, value in record.items() if key not in ("arm", *NEW_IN_4)}
-    curves = {name: without(record[name], ("omitted", "repeated")) for name in ("by_length", "by_equal_count")}
+    curves = {
+        name: without(record[name], ("omitted", "repeated", *NEW_IN_8)) for name in ("by_length", "by_equal_count")
+    }
     return kept | curves | {"schema": 3, "aer": None}
 
 
@@ -102,9 +117,9 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
     record = score()
     write_json(tmp_path / "results.json", old(record))
     found = read_results(tmp_path / "results.json")
-    assert found["schema"] == 7
+    assert found["schema"] == 8
     assert {found[key] for key in NEW_IN_4} == {None}
-    unknown = ("omitted", "repeated", *(() if old is version_3 else ("chrf", "ter")))
+    unknown = ("omitted", "repeated", *NEW_IN_8, *(() if old is version_3 else ("chrf", "ter")))
     assert found["by_length"] == [bucket | dict.fromkeys(unknown) for bucket in record["by_length"]]
     if old is version_3:
         assert found["by_equal_count"] == [bucket | dict.fromkeys(unknown) for bucket in record["by_equal_count"]]
@@ -123,17 +138,22 @@ def test_a_file_of_an_earlier_version_is_read_with_null_for_what_it_does_not_hol
 def test_a_file_of_version_4_has_an_arm_by_the_name_of_its_attention(tmp_path):
     write_json(tmp_path / "results.json", version_4(score()))
     named = {"arm": "cho2014", "attention": "cho2014", "cost": COST | NEW_COSTS}
-    assert read_results(tmp_path / "results.json") == score() | named
+    assert read_results(tmp_path / "results.json") == as_version_7(score()) | named
 
 
 def test_a_file_of_version_5_does_not_say_with_which_products(tmp_path):
     write_json(tmp_path / "results.json", version_5(score()))
-    assert read_results(tmp_path / "results.json") == score() | {"cost": COST | NEW_COSTS}
+    assert read_results(tmp_path / "results.json") == as_version_7(score()) | {"cost": COST | NEW_COSTS}
 
 
 def test_a_file_of_version_6_does_not_say_how_much_a_token_costs(tmp_path):
     write_json(tmp_path / "results.json", version_6(score()))
-    assert read_results(tmp_path / "results.json") == score() | {"cost": COST | {"flops_per_token": None}}
+    assert read_results(tmp_path / "results.json") == as_version_7(score()) | {"cost": COST | {"flops_per_token": None}}
+
+
+def test_a_file_of_version_7_does_not_say_what_was_never_looked_at(tmp_path):
+    write_json(tmp_path / "results.json", version_7(score()))
+    assert read_results(tmp_path / "results.json") == as_version_7(score())
 
 
 def test_what_another_system_wrote_has_neither_attention_nor_seed(tmp_path):

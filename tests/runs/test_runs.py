@@ -71,20 +71,25 @@ def test_what_is_no_run_is_refused(tmp_path):
 
 def test_results_of_a_newer_schema_are_refused(make_run):
     path = make_run("a") / "test" / "results.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 8}))
-    with pytest.raises(InputError, match="schema 8"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 9}))
+    with pytest.raises(InputError, match="schema 9"):
         read_runs([path.parent.parent])
 
 
 def test_segments_of_an_earlier_version_are_counted_again_from_the_predictions(make_run):
-    run = read_run(make_run("a", lengths=range(1, 12), tokenize="13a", aligned=False))
+    run = read_run(make_run("a", lengths=range(1, 12), tokenize="13a"))
     expected, path = segments_of(run), run.directory / "test" / "segments.npz"
     with np.load(path) as arrays:
         old = {name: arrays[name] for name in arrays if name not in ("chrf_statistics", "ter_statistics")}
+    assert "position_statistics" in old  # which predictions alone do not tell
     np.savez(path, **old)
     found = segments_of(run)
     for field in fields(Segments):
         assert np.array_equal(getattr(found, field.name), getattr(expected, field.name))
+    np.savez(path, **{name: array[:-1] for name, array in old.items()})
+    with pytest.raises(InputError, match=r"segments.npz: .* has shape .*, of the predictions beside it"):
+        segments_of(run)
+    np.savez(path, **old)
     (run.directory / "test" / "predictions.jsonl").unlink()
     with pytest.raises(InputError, match=r"segments.npz: no chrf_statistics, ter_statistics; expected"):
         segments_of(run)

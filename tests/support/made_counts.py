@@ -23,6 +23,8 @@ def system(quality, lengths, seed: int) -> Segments:
         chrf_statistics=np.concatenate([np.repeat(lengths[:, None], 17, axis=1), found[:, :1]], axis=1),
         ter_statistics=np.stack([lengths - found[:, 0], lengths], axis=1),
         repetition_statistics=np.stack([found[:, 0] - found[:, 3], lengths], axis=1),
+        trigram_statistics=np.stack([found[:, 2] - found[:, 3], totals[:, 2]], axis=1),
+        reading_statistics=np.stack([lengths - found[:, 0], lengths], axis=1),
     )
 
 

@@ -107,7 +107,8 @@ def _scored(
         texts = " ".join(reference), " ".join(reference), " ".join(hypothesis)
         predictions.append(Prediction(index, *texts, -0.5, length, False))
     links = [[(word, word) for word in range(prediction.source_length)] for prediction in predictions[:counted]]
-    segments = count(predictions[:counted], tokenize, links if aligned else None)
+    reading = [_unread(prediction) for prediction in predictions[:counted]] if attention != "none" else None
+    segments = count(predictions[:counted], tokenize, links if aligned else None, reading)
     if counted is not None:
         segments = segments[np.arange(len(predictions)) % len(segments)]
     write_predictions(directory / "test" / "predictions.jsonl", predictions)
@@ -136,6 +137,12 @@ def _scored(
     )
     write_json(directory / "test" / "results.json", record)
     return directory / "test"
+
+
+def _unread(prediction: Prediction) -> tuple[int, int]:
+    """As if each word that is wrong had been written without a look at its source word."""
+    pairs = zip(prediction.reference.split(), prediction.hypothesis.split(), strict=True)
+    return sum(expected != written for expected, written in pairs), prediction.source_length
 
 
 def score_again(directory: Path, predictions: Sequence[Prediction], tokenize: str = "none") -> None:

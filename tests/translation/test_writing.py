@@ -84,6 +84,14 @@ def test_links_are_the_likeliest_source_word_of_each_word_without_end_marks() ->
     assert Writer(KNOWN, TARGET, None).links(SOURCE, cut) == [(0, 0), (1, 1)]
 
 
+def test_source_words_that_no_word_was_written_with_a_look_at() -> None:
+    writer = Writer(KNOWN, TARGET, None)
+    assert writer.reading(SOURCE, FOUND) == (0, 4)
+    cut = hypothesis(FOUND.tokens[:1], [[0.7, 0.1, 0.05, 0.05, 0.1], [0.0, 0.0, 0.5, 0.5, 0.0]])  # the end mark's row
+    assert writer.reading(SOURCE, cut) == (2, 4)
+    assert writer.reading("", hypothesis([], [[1.0]])) == (0, 0)
+
+
 def test_an_entry_of_several_words_looks_where_the_unknown_word_does() -> None:
     writer = Writer(KNOWN, TARGET, {"Zürich": "la ville de Zurich"})
     assert writer.text(SOURCE, FOUND) == "il voit la ville de Zurich ."

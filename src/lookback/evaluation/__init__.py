@@ -30,8 +30,9 @@ from lookback.evaluation.scores.agreement import agreement
 from lookback.evaluation.scores.bleu import bleu, sentence_statistics, signature, signature_tokenizer
 from lookback.evaluation.scores.chrf import chrf, chrf_statistics
 from lookback.evaluation.scores.measures import MEASURES, Measure, measure_of
+from lookback.evaluation.scores.reading import A_LOOK, reading_statistics
 from lookback.evaluation.scores.recall import FIFTHS, recall_statistics
-from lookback.evaluation.scores.repetition import repetition_statistics
+from lookback.evaluation.scores.repetition import repetition_statistics, trigram_statistics
 from lookback.evaluation.scores.ter import ter, ter_statistics
 from lookback.evaluation.statistics.arms import Arm, ArmBucket
 from lookback.evaluation.statistics.intervals import LEVEL
@@ -50,6 +51,7 @@ from lookback.evaluation.statistics.significance import (
 from lookback.evaluation.summary import results
 
 __all__ = [
+    "A_LOOK",
     "BOUNDS",
     "ENOUGH",
     "FEW",
@@ -93,6 +95,7 @@ __all__ = [
     "measure_of",
     "merge_to_words",
     "midpoint",
+    "reading_statistics",
     "recall_curve",
     "recall_statistics",
     "repetition_statistics",
@@ -108,4 +111,5 @@ __all__ = [
     "symmetrise",
     "ter",
     "ter_statistics",
+    "trigram_statistics",
 ]

@@ -37,7 +37,7 @@ def write_results(path: Path | str, record: Results) -> None:
 def read_results(path: Path | str) -> Results:
     """Read and check a results.json. Raises `InputError` with the file for anything else.
 
-    Its texts are printed: control characters in them become visible. A file of version 1 to 6 is read as one of this
+    Its texts are printed: control characters in them become visible. A file of version 1 to 7 is read as one of this
     version, with null for what it does not hold; its arm has the name of its attention.
     """
     try:
@@ -65,9 +65,11 @@ def _upgraded(record: Any) -> Any:
         record = {**_in_buckets(record, ("omitted", "repeated")), **dict.fromkeys(NEW_IN_4)}
     if record["schema"] < 5:
         record = {**record, "arm": record.get("attention")}
-    if isinstance(record.get("cost"), dict):
-        record = {**record, "cost": {"products": None, **record["cost"], "flops_per_token": None}}
-    return {**record, "aer_by_look": None, "schema": SCHEMA_VERSION}
+    if record["schema"] < 7:
+        if isinstance(record.get("cost"), dict):
+            record = {**record, "cost": {"products": None, **record["cost"], "flops_per_token": None}}
+        record = {**record, "aer_by_look": None}
+    return {**_in_buckets(record, ("repeated_trigrams", "unread")), "schema": SCHEMA_VERSION}
 
 
 def _visible(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 Interval = list[float]
 """[low, high]: a 95 % interval"""
@@ -32,6 +32,12 @@ class Bucket(LengthRange):
     repeated: Annotated[
         float | None,
         "words of the translations that are extra copies, beyond one and beyond the reference's count, in percent",
+    ]
+    repeated_trigrams: Annotated[float | None, "the same of three words in a row"]
+    unread: Annotated[
+        float | None,
+        "source words that the translation was written without a look at, in percent; null where nothing looks: see "
+        "`lookback.evaluation.scores.reading`",
     ]
     truncated: Annotated[int, "sentences whose search met its length limit"]
 
@@ -160,7 +166,7 @@ class TrainingData(TypedDict):
 class Results(TypedDict):
     """All of results.json."""
 
-    schema: Annotated[int, "version of this description: 7"]
+    schema: Annotated[int, "version of this description: 8"]
     arm: Annotated[str, "name of what is compared; runs of one arm differ in their seeds: names.arm"]
     attention: Annotated[str | None, "name of the attention, as typed: attention=bahdanau; null for another system"]
     seed: Annotated[int | None, "the run's one seed; null for another system"]

@@ -13,7 +13,14 @@ from lookback.runs.arrays import COUNTS, Kind, read_arrays
 
 
 class MissingCounts(InputError):
-    """A segments.npz that lacks arrays, as one of an earlier version does: its predictions are to be counted anew."""
+    """A segments.npz that lacks arrays, as one of an earlier version does: its predictions are to be counted anew.
+
+    `arrays` has those that it holds, by the names of the fields of `Segments`.
+    """
+
+    def __init__(self, said: str, arrays: dict[str, NDArray[Any]]) -> None:
+        super().__init__(said)
+        self.arrays = arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +46,10 @@ class Segments:
     """(sentences, 2), see `lookback.evaluation.scores.ter.ter_statistics`"""
     repetition_statistics: NDArray[np.int64]
     """(sentences, 2), see `lookback.evaluation.scores.repetition.repetition_statistics`"""
+    trigram_statistics: NDArray[np.int64]
+    """(sentences, 2), see `lookback.evaluation.scores.repetition.trigram_statistics`"""
+    reading_statistics: NDArray[np.int64]
+    """(sentences, 2), see `lookback.evaluation.scores.reading.reading_statistics`; 0 of 0 words where nothing looks"""
     position_statistics: NDArray[np.float64] | None = None
     """(sentences, 16), see `lookback.evaluation.scores.recall.recall_statistics`; None without gold links"""
 
@@ -72,7 +83,7 @@ class Segments:
                 return cls(**arrays)
             except ValueError as error:
                 raise InputError(f"{path}: {error}; {expected}") from None
-        raise MissingCounts(f"{path}: no {', '.join(name for name in names if name not in arrays)}; {expected}")
+        raise MissingCounts(f"{path}: no {', '.join(name for name in names if name not in arrays)}; {expected}", arrays)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """What is there, by the names of the fields."""
@@ -90,6 +101,8 @@ _KINDS = {
     "chrf_statistics": Kind("iu", 2),
     "ter_statistics": Kind("iu", 2),
     "repetition_statistics": Kind("iu", 2),
+    "trigram_statistics": Kind("iu", 2),
+    "reading_statistics": Kind("iu", 2),
     "position_statistics": Kind("f", 2),
 }
 
@@ -100,6 +113,8 @@ def _shapes(sentences: int) -> dict[str, tuple[int, ...]]:
         "chrf_statistics": 18,
         "ter_statistics": 2,
         "repetition_statistics": 2,
+        "trigram_statistics": 2,
+        "reading_statistics": 2,
         "position_statistics": 16,
     }
     counted_once = {field.name: (sentences,) for field in fields(Segments)}

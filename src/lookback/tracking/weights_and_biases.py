@@ -31,7 +31,18 @@ if TYPE_CHECKING:
 START_SECONDS, FINISH_SECONDS = 60, 300
 """How long a training waits for W&B: for the run at its beginning, for the upload of what is left at its end."""
 Mode = Literal["auto", "online", "offline", "disabled"]
-SCORE_COLUMNS = ("bleu", "bleu_no_bp", "chrf", "ter", "length_ratio", "omitted", "repeated", "n")
+SCORE_COLUMNS = (
+    "bleu",
+    "bleu_no_bp",
+    "chrf",
+    "ter",
+    "length_ratio",
+    "omitted",
+    "repeated",
+    "repeated_trigrams",
+    "unread",
+    "n",
+)
 """Columns of ``by_length`` in results.json that are logged as curves."""
 ATTENTION_COLUMNS = ("entropy", "sharpness", "coverage", "monotonicity", "diagonality")
 """Columns of ``attention_by_length`` that are logged as curves."""

@@ -113,6 +113,7 @@ class TranslationModule(lightning.LightningModule):
         self.validation_bleu = CorpusBleu(bleu_tokenize)
         self.test_loss = TokenMean()
         self.predictions: dict[int, Prediction] = {}
+        self.readings: dict[int, tuple[int, int]] = {}
         self.attention_quality = AttentionQuality()
         self.look_quality: dict[str, AttentionQuality] = {}
         """Of each layer and head, where there are several."""
@@ -291,7 +292,7 @@ class TranslationModule(lightning.LightningModule):
         self._laid_out = None  # the weights change as training continues
 
     def on_test_epoch_start(self) -> None:
-        self.predictions = {}
+        self.predictions, self.readings = {}, {}
         self.attention_quality = AttentionQuality()
         self.look_quality = {name: AttentionQuality() for name in self.model.look_names}
         self.test_loss.reset()
@@ -319,6 +320,7 @@ class TranslationModule(lightning.LightningModule):
                 source_length=len(words(row["source"])),
                 truncated=best.truncated,
             )
+            self.readings[i] = self.writer.reading(row["source"], best) if self.model.looks_back else (0, 0)
         if self.model.looks_back:
             for i, row, weights in zip(batch.ids.tolist(), rows, self.word_weights(batch, rows), strict=True):
                 self.attention_quality.add(i, len(words(row["source"])), weights, gold_of(row, weights.shape))

@@ -67,8 +67,9 @@ def test(
     )
     tester.test(module, datamodule=data, verbose=False)
     predictions = [module.predictions[i] for i in sorted(module.predictions)]
+    readings = [module.readings[i] for i in sorted(module.readings)]
     tokenize = data.corpus.bleu_tokenize
-    segments = count(predictions, tokenize, gold_links(data, predictions))
+    segments = count(predictions, tokenize, gold_links(data, predictions), readings)
     looks_back = module.model.looks_back
     record = results(
         predictions,

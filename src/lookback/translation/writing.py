@@ -12,7 +12,7 @@ from lookback.common.suggestions import nearest
 from lookback.common.words import UNKNOWN_WORDS, Link
 from lookback.data import Tokenizer
 from lookback.data.corpora.lines import check_file, read_lines
-from lookback.evaluation import links, merge_to_words
+from lookback.evaluation import links, merge_to_words, reading_statistics
 from lookback.search import Hypothesis
 
 
@@ -61,6 +61,12 @@ class Writer:
             for place, written in zip(unknown, self._replacements(source, hypothesis), strict=True):
                 copies[place] += len(written.split()) - 1
         return links(np.repeat(weights, copies, axis=0))
+
+    def reading(self, source: str, hypothesis: Hypothesis) -> tuple[int, int]:
+        """``reading_statistics`` of a translation, its end mark aside: source words never looked at, and all."""
+        weights = hypothesis.alignment[: len(hypothesis.tokens)].double().numpy()
+        words = len(self.source_tokenizer.alignment_words(source))
+        return reading_statistics(weights, self.source_tokenizer.pieces(source)[1], words)
 
     def _replacements(self, source: str, hypothesis: Hypothesis) -> list[str]:
         """What is written for each unknown word of ``hypothesis``, in their order. There must be a dictionary."""

@@ -17,6 +17,7 @@ from lookback.evaluation import (
     repetition_statistics,
     resample,
     sentence_statistics,
+    trigram_statistics,
 )
 from lookback.evaluation.scores.bleu import omitted
 from lookback.evaluation.scores.recall import ALIGNED, CHANCE, FOUND, LINKED, linked_words, recalled
@@ -169,6 +170,10 @@ def test_omitted_and_repeated_words_by_hand():
     shares = omitted(sentence_statistics(hypotheses, references, "none"))
     assert shares == pytest.approx([100 * 2 / 5, np.nan, 100], nan_ok=True)  # a, and b once
     assert repetition_statistics(["non, non non"], ["non, non."], "13a").tolist() == [[1, 4]]  # BLEU's words
+    # (x x x) twice more than once in the first; the reference has (a b c) twice, so that they may be
+    texts = [("x x x x x", "a b"), ("a b c a b c", "a b c a b c"), ("a b", "a b c")]
+    trigrams = trigram_statistics([h for h, _ in texts], [r for _, r in texts], "none")
+    assert trigrams.tolist() == [[2, 3], [0, 4], [0, 0]]
     assert repetition_statistics(["我我我"], ["我"], "zh").tolist() == [[2, 3]]
     with pytest.raises(ValueError, match=r"shorter|longer"):
         repetition_statistics(["a"], [], "none")

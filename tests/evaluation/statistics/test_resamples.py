@@ -57,6 +57,9 @@ def plain(measure: str, run: Segments, rows) -> float:
         return (
             100 * sum(run.repetition_statistics[row][0] for row in rows) / sum(run.source_length[row] for row in rows)
         )
+    if measure in ("repeated_trigrams", "unread"):
+        pairs = run.trigram_statistics if measure == "repeated_trigrams" else run.reading_statistics
+        return 100 * sum(pairs[row][0] for row in rows) / sum(pairs[row][1] for row in rows)
     counts = sum(run.bleu_statistics[row] for row in rows)
     if measure == "omitted":
         return 100 - 100 * counts[0] / counts[9]
@@ -157,7 +160,7 @@ def test_measures_that_share_counts_and_other_contrasts_take_no_further_draw(mon
 def test_a_measure_that_is_not_known_is_named():
     with pytest.raises(
         ValueError,
-        match=r"measure='blue': expected one of bleu, bleu_no_bp, chrf, ter, length_ratio, omitted, repeated",
+        match=r"measure='blue': expected one of bleu, bleu_no_bp, chrf, ter, length_ratio, omitted, repeated, rep",
     ):
         Resamples([system(0.8, [5], 1)]).arm([0], "blue")
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from lookback.evaluation.scores import recall
 from lookback.evaluation.scores.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
 from lookback.evaluation.scores.chrf import chrf
+from lookback.evaluation.scores.reading import unread
 from lookback.evaluation.scores.repetition import repeated
 from lookback.evaluation.scores.ter import ter
 
@@ -60,6 +61,10 @@ def _repeated(statistics: Numbers, effective_order: bool) -> Numbers:
     return repeated(statistics)
 
 
+def _unread(statistics: Numbers, effective_order: bool) -> Numbers:
+    return unread(statistics)
+
+
 def _length_ratio(statistics: Numbers, effective_order: bool) -> Numbers:
     hypothesis, reference = statistics[..., HYPOTHESIS_LENGTH], statistics[..., REFERENCE_LENGTH]
     return np.where(reference > 0, hypothesis / np.where(reference > 0, reference, 1), np.nan)
@@ -100,6 +105,24 @@ MEASURES = {
             "repetition_statistics",
             -1,
             _repeated,
+        ),
+        Measure(
+            "repeated_trigrams",
+            "repeated 3-grams",
+            "Repeated 3-grams, % of the translation's",
+            ".1f",
+            "trigram_statistics",
+            -1,
+            _repeated,
+        ),
+        Measure(
+            "unread",
+            "source words never looked at",
+            "Source words never looked at, %",
+            ".1f",
+            "reading_statistics",
+            -1,
+            _unread,
         ),
     )
 }

@@ -1,7 +1,7 @@
-"""Words that a translation says too often: a model that has lost its place says the same thing again."""
+"""What a translation says too often: a model that has lost its place says the same thing again."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,17 +20,32 @@ def repetition_statistics(hypotheses: Sequence[str], references: Sequence[str], 
 
     Raises `ValueError` if the two sequences differ in length.
     """
-    rows = np.zeros((len(hypotheses), COLUMNS), dtype=np.int64)
-    pairs = zip(tokenized(hypotheses, tokenize), tokenized(references, tokenize), strict=True)
-    for row, (written, expected) in zip(rows, pairs, strict=True):
-        allowed = Counter(expected)
-        row[0] = sum(max(0, h - max(allowed[word], 1)) for word, h in Counter(written).items())
-        row[1] = len(written)
-    return rows
+    return _counted(tokenized(hypotheses, tokenize), tokenized(references, tokenize), 1)
+
+
+def trigram_statistics(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> NDArray[np.int64]:
+    """Count the same of three words in a row: one word may well come again, three in a row seldom do.
+
+    See et al. 2017, "Get To The Point", figure 4, count repeated n-grams of a text alone; here the reference may
+    repeat.
+    """
+    return _counted(tokenized(hypotheses, tokenize), tokenized(references, tokenize), 3)
 
 
 def repeated(statistics: ArrayLike) -> NDArray[np.float64]:
-    """Repeated words in percent of the translations' words, of summed statistics `(..., 2)`: `(...)`, NaN of none."""
+    """What is repeated in percent of all that is there, of summed statistics `(..., 2)`: `(...)`, NaN of none."""
     statistics = np.asarray(statistics, dtype=np.float64)
-    again, words = statistics[..., 0], statistics[..., 1]
-    return np.where(words > 0, 100 * again / np.where(words > 0, words, 1), np.nan)
+    again, written = statistics[..., 0], statistics[..., 1]
+    return np.where(written > 0, 100 * again / np.where(written > 0, written, 1), np.nan)
+
+
+def _counted(hypotheses: Sequence[Sequence[str]], references: Iterable[Sequence[str]], n: int) -> NDArray[np.int64]:
+    rows = np.zeros((len(hypotheses), COLUMNS), dtype=np.int64)
+    for row, written, expected in zip(rows, hypotheses, references, strict=True):
+        allowed, found = Counter(_n_grams(expected, n)), Counter(_n_grams(written, n))
+        row[:] = sum(max(0, h - max(allowed[gram], 1)) for gram, h in found.items()), found.total()
+    return rows
+
+
+def _n_grams(words: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:
+    return zip(*(words[first:] for first in range(n)), strict=False)

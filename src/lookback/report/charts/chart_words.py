@@ -41,10 +41,12 @@ def hollow_note(is_shown: bool) -> str:
 def score_signature(measure: Measure, signature: str) -> str:
     """What a score must be shown with: the BLEU `signature` of a run, where the measure counts BLEU's tokens.
 
-    The other measures are sacrebleu's with its defaults, of the same version.
+    Words never looked at are not sacrebleu's. The other measures are, with its defaults, of the same version.
     """
-    if measure.statistics in ("bleu_statistics", "repetition_statistics"):
+    if measure.statistics in ("bleu_statistics", "repetition_statistics", "trigram_statistics"):
         return signature
+    if measure.statistics == "reading_statistics":
+        return "of the attention weights with which the translation was written"
     version = next((part for part in signature.split("|") if part.startswith("version:")), "")
     return f"{measure.name} with sacrebleu's defaults · {version}"
 

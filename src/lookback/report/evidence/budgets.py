@@ -10,6 +10,7 @@ import numpy as np
 from lookback.evaluation import Resamples
 from lookback.evaluation.scores.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH
 from lookback.evaluation.scores.chrf import COLUMNS as CHRF_COLUMNS
+from lookback.evaluation.scores.reading import COLUMNS as READING_COLUMNS
 from lookback.evaluation.scores.repetition import COLUMNS as REPETITION_COLUMNS
 from lookback.evaluation.scores.ter import COLUMNS as TER_COLUMNS
 from lookback.report.evidence.contrasts import Evidence
@@ -77,6 +78,8 @@ def _segments(budgets: Budgets, moment: int) -> Segments:
         chrf_statistics=np.zeros((len(bleu), CHRF_COLUMNS), dtype=np.int64),
         ter_statistics=np.zeros((len(bleu), TER_COLUMNS), dtype=np.int64),
         repetition_statistics=np.zeros((len(bleu), REPETITION_COLUMNS), dtype=np.int64),
+        trigram_statistics=np.zeros((len(bleu), REPETITION_COLUMNS), dtype=np.int64),
+        reading_statistics=np.zeros((len(bleu), READING_COLUMNS), dtype=np.int64),
     )
 
 

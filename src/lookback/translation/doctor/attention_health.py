@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.evaluation import A_LOOK
 from lookback.translation.doctor.finding import Finding, judged, skipped
 
 ON_ONE_WORD = 0.5
@@ -19,8 +20,6 @@ NEVER_LOOKED_AT = 0.25
 ON_THE_END_MARK = 0.5
 SHORTEST = 5
 """Source tokens that a sentence needs: in a shorter one, every place gets a large share of the looks."""
-_A_LOOK = 0.1
-"""A source token was never looked at if it got less than this of one look in the whole sentence."""
 NAMES = ("attention on one word", "attention entropy", "words never looked at", "attention on the end mark")
 
 
@@ -58,7 +57,7 @@ def _entropy(weights: NDArray[np.float64]) -> float:
 
 
 def _never_looked_at(weights: NDArray[np.float64]) -> float:
-    return float((~(weights[:, :-1].sum(axis=0) >= _A_LOOK)).mean())  # NaN is no look
+    return float((~(weights[:, :-1].sum(axis=0) >= A_LOOK)).mean())  # NaN is no look
 
 
 def _on_the_end_mark(weights: NDArray[np.float64]) -> float:

@@ -1,0 +1,33 @@
+"""Which words of a source a translation was written without a look at."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+COLUMNS = 2
+A_LOOK = 0.1
+"""A word was never looked at if it got less than this of one look in the whole translation."""
+
+
+def reading_statistics(weights: NDArray[np.floating], word_of: Sequence[int], words: int) -> tuple[int, int]:
+    """Count, of one sentence, the source words that were never looked at, and all its words.
+
+    Tu et al. 2016, "Modeling Coverage for Neural Machine Translation", call them under-translated. A translation that
+    wrote nothing looked at nothing. A weight that is no number is no look.
+
+    Args:
+        weights: (target tokens, source tokens): with which the translation was written, its end mark's row left out.
+        word_of: the word of each of the first source tokens; what stands behind them, as the end mark, is no word.
+        words: of the source.
+    """
+    places = np.asarray(word_of, dtype=np.int64)
+    received = np.bincount(places, np.nan_to_num(weights.sum(axis=0))[: len(places)], minlength=words)
+    return int((received < A_LOOK).sum()), words
+
+
+def unread(statistics: ArrayLike) -> NDArray[np.float64]:
+    """Words never looked at in percent of the sources' words, of summed statistics `(..., 2)`: `(...)`, NaN of none."""
+    statistics = np.asarray(statistics, dtype=np.float64)
+    never, words = statistics[..., 0], statistics[..., 1]
+    return np.where(words > 0, 100 * never / np.where(words > 0, words, 1), np.nan)
