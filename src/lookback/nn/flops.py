@@ -18,13 +18,14 @@ def flops_per_token(network: Seq2Seq) -> float | None:
     """Floating-point operations of a forward pass over a pair of 25 tokens each, divided by 25.
 
     Those of products and convolutions: an addition and a multiplication are two. What is done value by value, such as
-    tanh, is left out. Nothing is computed: tensors of the device ``meta`` have shapes alone. None for a network that
-    cannot be asked so: one that knows fewer positions, or that looks at the values of its tensors.
+    tanh, is left out. One pair is computed on the CPU, by a copy: on the device ``meta`` nothing would be, but torch
+    imports its compiler for that, which takes a second. None for a network that knows fewer positions.
     """
-    network = copy.deepcopy(network).to("meta")
+    # in float64: in float32 an LSTM's layer may be one function of oneDNN, whose products are not seen
+    network = copy.deepcopy(network).cpu().double().eval()
     network.decoder.fast = False  # its loop is one function, whose products are the same
-    source, target = (torch.zeros(1, WORDS, dtype=torch.long, device="meta") for _ in range(2))
-    lengths = torch.full((1,), WORDS, device="meta")
+    source, target = (torch.zeros(1, WORDS, dtype=torch.long) for _ in range(2))
+    lengths = torch.full((1,), WORDS)
     try:
         with _Products() as products, torch.no_grad():
             network.logits(network.decoder.vectors(target, network.encode(source, lengths)))
@@ -40,6 +41,11 @@ class _Products(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.operations = 0
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here; otherwise, too, torch imports its compiler."""
+        return False
 
     def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), named: Any = None) -> Any:
         result = function(*arguments, **(named or {}))
