@@ -41,9 +41,9 @@ def test_the_products_of_a_recurrent_network_are_all_counted(cell: str):
 def test_the_products_of_a_look_are_counted_also_those_of_a_vector():
     """Of 25 looks at 25 positions, additive ones: W s, U h, vᵀ tanh(…) and Σ α h."""
     attention = AdditiveAttention(5, 6, 4)
-    memory = Memory(torch.zeros(1, 25, 6, device="meta"), torch.ones(1, 25, device="meta") > 0, torch.zeros(1, 2, 3))
+    memory = Memory(torch.zeros(1, 25, 6), torch.ones(1, 25) > 0, torch.zeros(1, 2, 3))
     with _Products() as counted, torch.no_grad():
-        attention.to("meta").over(memory).read_all(torch.zeros(1, 25, 5, device="meta"))
+        attention.over(memory).read_all(torch.zeros(1, 25, 5))
     assert counted.operations == 2 * (25 * 5 * 4 + 25 * 6 * 4 + 25 * 25 * 4 + 25 * 25 * 6)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lookback.nn import (
     AdditiveAttention,
+    Attention,
     DotAttention,
     GeneralAttention,
     Memory,
@@ -209,3 +210,35 @@ def test_what_has_no_written_backward_pass_goes_the_plain_way():
     built = Architecture(AdditiveAttention).build().decoder
     assert built.is_written_out
     assert built.fast
+
+
+@pytest.mark.parametrize("kind", [AdditiveAttention, NormedAdditiveAttention])
+@pytest.mark.parametrize("read", ["both", "context", "weights"])
+def test_looks_with_queries_that_are_all_known_are_autograds(kind: type, read: str):
+    """Taken step after step, so that no B·T·S·A values are kept, they are what the equations give at once."""
+    torch.manual_seed(2)
+    attention = build_attention(kind, 7, MEMORY_SIZE).double()
+    for parameter in attention.parameters():
+        torch.nn.init.normal_(parameter, std=0.8)
+    memory, query = memory_of([4, 1, 3], extra=1), torch.randn(3, 5, 7, dtype=torch.float64, requires_grad=True)
+    inputs = [*attention.parameters(), query, memory.states]
+    found = []
+    for look in (attention.read_all, lambda *given: Attention.read_all(attention, *given)):
+        given = look(query, attention.keys(memory.states), memory)
+        context, weights = given.context, given.weights
+        loss = {"context": context.sin().sum(), "weights": (weights * weights).sum()}
+        total = sum(loss.values()) if read == "both" else loss[read]
+        found.append([context, weights, *torch.autograd.grad(total, inputs, materialize_grads=True, allow_unused=True)])
+    for ours, plain in zip(*found, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=0, atol=1e-12)
+    assert (found[0][1][1, :, 1:] == 0).all()  # padding
+
+
+def test_of_many_known_queries_the_sums_with_the_keys_are_not_kept():
+    attention = AdditiveAttention(7, MEMORY_SIZE, 5)
+    memory = memory_of([30, 30])
+    memory = Memory(memory.states.float(), memory.mask, memory.final.float())
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
+        attention.read_all(torch.randn(2, 40, 7, requires_grad=True), attention.keys(memory.states), memory)
+    assert max(kept) <= 2 * 40 * 30  # not times the attention's size

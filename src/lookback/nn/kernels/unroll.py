@@ -83,6 +83,21 @@ def update_then_attend(
     return vectors, weights
 
 
+def look_at_once(
+    queries: Float[Tensor, "batch time key"],
+    keys: Float[Tensor, "batch source key"],
+    energy_weight: Float[Tensor, "key"],
+    memory: Memory,
+) -> tuple[Float[Tensor, "batch time memory"], Float[Tensor, "batch time source"]]:
+    """Contexts c_1 … c_T and weights α of  c_t = look(q_t)  with additive energies, where no query waits for a context.
+
+    queries: W s_t.
+    """
+    inputs = _in_one_type(queries.transpose(0, 1), memory.states, keys, energy_weight)
+    contexts, weights = _LookAtOnce.apply(~memory.mask, *inputs)
+    return contexts.transpose(0, 1), weights.transpose(0, 1)
+
+
 def _run(function: type[Function], loop: Loop, *weights: Tensor | None) -> tuple[Tensor, ...]:
     """The function's outputs, batch first."""
     inputs = [loop.gates.transpose(0, 1), loop.start, loop.memory.states, loop.keys, loop.energy_weight, *weights]
@@ -273,6 +288,31 @@ class _UpdateThenAttend(Function):
             *(_over_steps(d_products, hidden), d_products.sum((0, 1))),
             *(_over_steps(d_products[1:, :, reads], contexts), _over_steps(d_gates[1:], fed[:-1]), None),
         )
+
+
+class _LookAtOnce(Function):
+    @staticmethod
+    def forward(
+        ctx: Any, padding: Tensor, queries: Tensor, states: Tensor, keys: Tensor, energy_weight: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        energies = energies_of(keys, energy_weight)
+        contexts = queries.new_empty(*queries.shape[:2], states.shape[2])
+        weights = queries.new_empty(*queries.shape[:2], states.shape[1])
+        for query, context, weight in zip(queries, contexts, weights, strict=True):
+            look_at(energies, query, states, padding, out=(context, weight))
+        ctx.save_for_backward(queries, states, keys, energy_weight, weights)
+        ctx.set_materialize_grads(False)
+        return contexts, weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_contexts: Tensor | None, d_weights: Tensor | None) -> Any:
+        queries, states, keys, energy_weight, weights = ctx.saved_tensors
+        if d_contexts is None:
+            d_contexts = weights.new_zeros(*weights.shape[:2], states.shape[2])
+        look = LookBackward(energies_of(keys, energy_weight), states, weights, d_contexts, d_weights)
+        d_queries = torch.stack([look.backward(t, query) for t, query in enumerate(queries)])
+        return None, d_queries.to(queries.dtype), look.d_states(), *look.d_keys(queries)
 
 
 def _transposed(weight: Float[Tensor, "out in"]) -> Float[Tensor, "in out"]:
