@@ -339,7 +339,8 @@ def test_how_fast_a_step_is_where_products_are_in_bfloat16() -> None:
     steps = {
         (row["precision"], row["length"], row["threads"], row["system"]): row
         for row in found_rows
-        if row["clock"] == ("wall" if (row["precision"], row["length"]) == ("float32", "25") else "cpu")
+        if row["attention"] == "bahdanau"
+        and row["clock"] == ("wall" if (row["precision"], row["length"]) == ("float32", "25") else "cpu")
     }
     (block,) = [block for block in BLOCK.findall(README) if "--precision bfloat16" in block]
     found = [line.split() for line in block.splitlines() if line.startswith("bahdanau ")]
@@ -378,7 +379,8 @@ def test_how_fast_a_step_is_where_products_are_in_bfloat16() -> None:
 
 def test_how_fast_a_search_is_where_products_are_in_bfloat16() -> None:
     with (PROJECT / "benchmarks" / "results" / "amd_epyc" / "decode.csv").open(encoding="utf-8", newline="") as file:
-        searches = {(row["beam"], row["batch"], row["system"]): row for row in csv.DictReader(file)}
+        rows_found = [row for row in csv.DictReader(file) if row["attention"] == "bahdanau"]
+    searches = {(row["beam"], row["batch"], row["system"]): row for row in rows_found}
     (block,) = [block for block in BLOCK.findall(README) if "--batches 1 32 --beams 1 5" in block]
     found = [line.split() for line in block.splitlines() if line.startswith(("greedy ", "beam 5 "))]
     expected = []
@@ -389,6 +391,34 @@ def test_how_fast_a_search_is_where_products_are_in_bfloat16() -> None:
         ratios = [f"{float(ours['against_peers']):.2f}", f"{float(ours['of_limit']):.0%}"]
         expected.append([*(["greedy"] if beam == "1" else ["beam", beam]), batch, *systems, *ratios])
     assert found == expected
+
+
+def test_how_fast_a_transformer_is_beside_the_toolkits() -> None:
+    (block,) = [block for block in BLOCK.findall(README) if "--attentions transformer" in block]
+    found = [line.split() for line in block.splitlines() if line.startswith(("a step ", "greedy ", "beam 5 "))]
+    rows_of: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for name in ("train", "decode"):
+        path = PROJECT / "benchmarks" / "results" / "amd_epyc" / f"{name}.csv"
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                if row["attention"] != "bahdanau":
+                    task = {"1": "greedy", "5": "beam 5"}[row["beam"]] if name == "decode" else "a step"
+                    rows_of.setdefault((task, row["attention"]), {})[row["system"]] = row
+    expected = []
+    for (task, attention), systems in rows_of.items():
+        ours = systems["lookback"]
+        names = [name for name in ("lookback", "joeynmt", "opennmt", "limit") if name in systems]
+        ratio = [f"{float(ours['against_peers']):.2f}"] if ours["against_peers"] else []
+        times = [f"{float(systems[name]['ms']):,.0f}" for name in names]
+        expected.append([*task.split(), attention, *times, *ratio, f"{float(ours['of_limit']):.0%}"])
+    assert sorted(found) == sorted(expected)
+    sizes = {
+        row["parameters"]
+        for systems in rows_of.values()
+        for row in systems.values()
+        if row["attention"] == "transformer"
+    }
+    assert {f"{float(size) / 1e6:.2f}" for size in sizes if size} == {"9.63"}
 
 
 def test_how_fast_a_file_is_translated() -> None:
