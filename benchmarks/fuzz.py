@@ -472,7 +472,7 @@ def _results(folder: Path) -> Reader:
     for key in ("arm", "position_recall", "convergence", "agreement"):
         del before[key]
     for bucket in (*before["by_length"], *before["by_equal_count"]):
-        del bucket["omitted"], bucket["repeated"], bucket["repeated_trigrams"], bucket["unread"]
+        del bucket["omitted"], bucket["repeated"], bucket["repeated_trigrams"], bucket["never_looked_at"]
     return Reader("results.json", ".json", [now, json.dumps(before).encode()], read_results, changed_json)
 
 

@@ -71,7 +71,7 @@ def test_bounds_are_inclusive_and_empty_buckets_are_kept():
         "omitted",
         "repeated",
         "repeated_trigrams",
-        "unread",
+        "never_looked_at",
     )
     assert empty == {"lo": 21, "hi": 30, "n": 0, "truncated": 0} | dict.fromkeys(scores)
     assert [(b["lo"], b["hi"], b["n"]) for b in length_curve(segments, bounds=[60], resamples=1)] == [

@@ -110,6 +110,13 @@ def test_what_a_diverged_model_left_is_read(path):
     assert np.isnan(read_alignments(changed(path, weights=weights)).sentences[0].weights).all()
 
 
+def test_what_a_diverged_model_of_several_heads_left_is_read(path):
+    leave_heads(path.parent.parent, {"head 1": 0.5, "head 2": 0.25})
+    with np.load(path) as file:
+        weights = np.full_like(file["look_weights"], np.nan)
+    assert np.isnan(read_alignments(changed(path, look_weights=weights)).sentences[0].looks).all()
+
+
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [

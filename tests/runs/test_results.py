@@ -62,7 +62,7 @@ def without(curve, keys):
     return [{key: bucket[key] for key in bucket if key not in keys} for bucket in curve]
 
 
-NEW_IN_8 = ("repeated_trigrams", "unread")
+NEW_IN_8 = ("repeated_trigrams", "never_looked_at")
 
 
 def version_7(record):

@@ -107,7 +107,7 @@ def _scored(
         texts = " ".join(reference), " ".join(reference), " ".join(hypothesis)
         predictions.append(Prediction(index, *texts, -0.5, length, False))
     links = [[(word, word) for word in range(prediction.source_length)] for prediction in predictions[:counted]]
-    reading = [_unread(prediction) for prediction in predictions[:counted]] if attention != "none" else None
+    reading = [_never_looked_at(prediction) for prediction in predictions[:counted]] if attention != "none" else None
     segments = count(predictions[:counted], tokenize, links if aligned else None, reading)
     if counted is not None:
         segments = segments[np.arange(len(predictions)) % len(segments)]
@@ -139,7 +139,7 @@ def _scored(
     return directory / "test"
 
 
-def _unread(prediction: Prediction) -> tuple[int, int]:
+def _never_looked_at(prediction: Prediction) -> tuple[int, int]:
     """As if each word that is wrong had been written without a look at its source word."""
     pairs = zip(prediction.reference.split(), prediction.hypothesis.split(), strict=True)
     return sum(expected != written for expected, written in pairs), prediction.source_length

@@ -55,6 +55,12 @@ def test_it_is_evaluated_translated_compared_and_resumed(earlier: Path, command:
         known = {name: value for name, value in bucket.items() if value is not None}
         assert {name: again[name] for name in known} == pytest.approx(known, rel=1e-4)
         assert set(again) == set(bucket)
+    # scores that its version did not have
+    for curve in ("by_length", "by_equal_count"):
+        for bucket, again in zip(before.pop(curve), after.pop(curve), strict=True):
+            assert again["repeated_trigrams"] is not None or not again["n"]
+            new = {name: again[name] for name in ("repeated_trigrams", "never_looked_at")}
+            assert again == bucket | new
     assert after == before
     written = [read_predictions(folder / "predictions.jsonl") for folder in (earlier / "test", tmp_path / "again")]
     for old, new in zip(*written, strict=True):

@@ -1,10 +1,11 @@
 """What is counted once for each sentence, so that every later number is arithmetic."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookback.common.errors import InputError
 from lookback.common.words import Link
@@ -28,27 +29,41 @@ def count(
     `links` are the sure gold links of each sentence between words of `str.split()`, None where it has none; without
     any, nothing is counted by position. `reading` has `reading_statistics` of each; None where nothing looks.
     """
-    hypotheses = [prediction.hypothesis for prediction in predictions]
-    references = [prediction.reference for prediction in predictions]
-    by_position = None
+    counted = {name: of(predictions, tokenize) for name, of in _COUNTERS.items()}
+    if reading is not None:
+        counted["reading_statistics"] = np.array(reading, dtype=np.int64).reshape(-1, READING_COLUMNS)
     if links is not None and any(links):
         split = [len(prediction.source.split()) for prediction in predictions]
-        by_position = recall_statistics(hypotheses, references, split, links)
-    return Segments(
-        source_length=np.array([prediction.source_length for prediction in predictions], dtype=np.int64),
-        reference_length=np.array([len(text.split()) for text in references], dtype=np.int64),
-        hypothesis_length=np.array([len(text.split()) for text in hypotheses], dtype=np.int64),
-        truncated=np.array([prediction.truncated for prediction in predictions], dtype=np.bool_),
-        bleu_statistics=sentence_statistics(hypotheses, references, tokenize),
-        chrf_statistics=chrf_statistics(hypotheses, references),
-        ter_statistics=ter_statistics(hypotheses, references),
-        repetition_statistics=repetition_statistics(hypotheses, references, tokenize),
-        trigram_statistics=trigram_statistics(hypotheses, references, tokenize),
-        reading_statistics=np.array(reading or np.zeros((len(predictions), READING_COLUMNS)), dtype=np.int64).reshape(
-            -1, READING_COLUMNS
-        ),
-        position_statistics=by_position,
-    )
+        texts = _hypotheses(predictions), _references(predictions)
+        counted["position_statistics"] = recall_statistics(*texts, split, links)
+    return Segments(**counted)
+
+
+def _hypotheses(predictions: Sequence[Prediction]) -> list[str]:
+    return [prediction.hypothesis for prediction in predictions]
+
+
+def _references(predictions: Sequence[Prediction]) -> list[str]:
+    return [prediction.reference for prediction in predictions]
+
+
+def _words(texts: Sequence[str]) -> NDArray[np.int64]:
+    return np.array([len(text.split()) for text in texts], dtype=np.int64)
+
+
+_COUNTERS: dict[str, Callable[[Sequence[Prediction], str], NDArray[Any]]] = {
+    "source_length": lambda of, _: np.array([prediction.source_length for prediction in of], dtype=np.int64),
+    "reference_length": lambda of, _: _words(_references(of)),
+    "hypothesis_length": lambda of, _: _words(_hypotheses(of)),
+    "truncated": lambda of, _: np.array([prediction.truncated for prediction in of], dtype=np.bool_),
+    "bleu_statistics": lambda of, tokenize: sentence_statistics(_hypotheses(of), _references(of), tokenize),
+    "chrf_statistics": lambda of, _: chrf_statistics(_hypotheses(of), _references(of)),
+    "ter_statistics": lambda of, _: ter_statistics(_hypotheses(of), _references(of)),
+    "repetition_statistics": lambda of, tokenize: repetition_statistics(_hypotheses(of), _references(of), tokenize),
+    "trigram_statistics": lambda of, tokenize: trigram_statistics(_hypotheses(of), _references(of), tokenize),
+    "reading_statistics": lambda of, _: np.zeros((len(of), READING_COLUMNS), dtype=np.int64),
+}
+"""What predictions alone tell, by the fields of `Segments`. They do not tell where the model looked: 0 of 0 words."""
 
 
 def segments_of(run: Run) -> Segments | None:
@@ -65,9 +80,10 @@ def segments_of(run: Run) -> Segments | None:
         predictions = run.directory / "test" / "predictions.jsonl"
         if run.results is None or not predictions.exists():
             raise
-        counted = count(read_predictions(predictions), signature_tokenizer(run.results["signature"]))
+        written, tokenize = read_predictions(predictions), signature_tokenizer(run.results["signature"])
+        counted = {name: of(written, tokenize) for name, of in _COUNTERS.items() if name not in missing.arrays}
         try:
-            segments = replace(counted, **missing.arrays)
+            segments = Segments(**counted, **missing.arrays)
         except ValueError as error:
             raise InputError(f"{path}: {error}, of the predictions beside it") from None
     _check_same_scores(segments, run, path)

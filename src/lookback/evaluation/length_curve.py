@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookback.evaluation.scores.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
 from lookback.evaluation.scores.chrf import chrf
-from lookback.evaluation.scores.reading import unread
+from lookback.evaluation.scores.reading import never_looked_at
 from lookback.evaluation.scores.repetition import repeated
 from lookback.evaluation.scores.ter import ter
 from lookback.evaluation.statistics.resampling import RESAMPLES, interval, resample
@@ -47,7 +47,7 @@ def length_curve(
     `bleu` equals sacrebleu's corpus BLEU wherever that is defined, and is 100 for perfect sentences of three words.
     `ci` is the percentile interval [2.5 %, 97.5 %] of `resamples` bootstrap resamples of full size. `omitted` is None
     without words in the references, `repeated` without words in the translations, `repeated_trigrams`
-    without three in a row, and `unread` where nothing looks at words.
+    without three in a row, and `never_looked_at` where nothing looks at words.
     """
     return [
         _bucket(lengths, segments[chosen], resamples, (seed, lengths["lo"]))
@@ -183,7 +183,7 @@ def _bucket(lengths: LengthRange, segments: Segments, resamples: int, seed: Sequ
             "omitted": None,
             "repeated": None,
             "repeated_trigrams": None,
-            "unread": None,
+            "never_looked_at": None,
             "truncated": 0,
         }
     total = segments.bleu_statistics.sum(axis=0)
@@ -200,6 +200,6 @@ def _bucket(lengths: LengthRange, segments: Segments, resamples: int, seed: Sequ
         "omitted": none_for_nan(omitted(total)),
         "repeated": none_for_nan(repeated(segments.repetition_statistics.sum(axis=0))),
         "repeated_trigrams": none_for_nan(repeated(segments.trigram_statistics.sum(axis=0))),
-        "unread": none_for_nan(unread(segments.reading_statistics.sum(axis=0))),
+        "never_looked_at": none_for_nan(never_looked_at(segments.reading_statistics.sum(axis=0))),
         "truncated": int(segments.truncated.sum()),
     }

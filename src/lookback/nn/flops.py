@@ -21,13 +21,13 @@ def flops_per_token(network: Seq2Seq) -> float | None:
     tanh, is left out. One pair is computed on the CPU, by a copy: on the device ``meta`` nothing would be, but torch
     imports its compiler for that, which takes a second. None for a network that knows fewer positions.
     """
-    # in float64: in float32 an LSTM's layer may be one function of oneDNN, whose products are not seen
-    network = copy.deepcopy(network).cpu().double().eval()
-    network.decoder.fast = False  # its loop is one function, whose products are the same
     source, target = (torch.zeros(1, WORDS, dtype=torch.long) for _ in range(2))
     lengths = torch.full((1,), WORDS)
     try:
-        with _Products() as products, torch.no_grad():
+        # in float64: in float32 an LSTM's layer may be one function of oneDNN, whose products are not seen
+        network = copy.deepcopy(network).cpu().double().eval()
+        network.decoder.fast = False  # its loop is one function, whose products are the same
+        with _Products() as products, torch.inference_mode(False), torch.no_grad():
             network.logits(network.decoder.vectors(target, network.encode(source, lengths)))
     except Exception:  # whatever it is, the training whose cost this is has ended well
         return None

@@ -60,7 +60,8 @@ def read_arrays(path: Path | str, kinds: Mapping[str, Kind], expected: str) -> d
             found = f"{array.ndim} dimensions of {array.dtype}"
             raise InputError(f"{path}: {name} has {found}, expected {dimensions} of kind {types}; {expected}")
         # a diverged model's weights are NaN
-        if set(types) <= set("iuf") and name != "weights" and not (np.isfinite(array) & (array >= 0)).all():
+        may_be_nan = name in ("weights", "look_weights")
+        if set(types) <= set("iuf") and not may_be_nan and not (np.isfinite(array) & (array >= 0)).all():
             raise InputError(f"{path}: {name} holds a number that is not finite or under 0; {expected}")
         if types == "U" and not _is_text(array):
             raise InputError(f"{path}: {name} holds a character that is none; {expected}")

@@ -69,7 +69,7 @@ def _upgraded(record: Any) -> Any:
         if isinstance(record.get("cost"), dict):
             record = {**record, "cost": {"products": None, **record["cost"], "flops_per_token": None}}
         record = {**record, "aer_by_look": None}
-    return {**_in_buckets(record, ("repeated_trigrams", "unread")), "schema": SCHEMA_VERSION}
+    return {**_in_buckets(record, ("repeated_trigrams", "never_looked_at")), "schema": SCHEMA_VERSION}
 
 
 def _visible(value: Any) -> Any:

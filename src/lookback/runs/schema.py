@@ -34,7 +34,7 @@ class Bucket(LengthRange):
         "words of the translations that are extra copies, beyond one and beyond the reference's count, in percent",
     ]
     repeated_trigrams: Annotated[float | None, "the same of three words in a row"]
-    unread: Annotated[
+    never_looked_at: Annotated[
         float | None,
         "source words that the translation was written without a look at, in percent; null where nothing looks: see "
         "`lookback.evaluation.scores.reading`",

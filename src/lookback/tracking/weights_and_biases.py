@@ -40,7 +40,7 @@ SCORE_COLUMNS = (
     "omitted",
     "repeated",
     "repeated_trigrams",
-    "unread",
+    "never_looked_at",
     "n",
 )
 """Columns of ``by_length`` in results.json that are logged as curves."""

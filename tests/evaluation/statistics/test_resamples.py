@@ -57,7 +57,7 @@ def plain(measure: str, run: Segments, rows) -> float:
         return (
             100 * sum(run.repetition_statistics[row][0] for row in rows) / sum(run.source_length[row] for row in rows)
         )
-    if measure in ("repeated_trigrams", "unread"):
+    if measure in ("repeated_trigrams", "never_looked_at"):
         pairs = run.trigram_statistics if measure == "repeated_trigrams" else run.reading_statistics
         return 100 * sum(pairs[row][0] for row in rows) / sum(pairs[row][1] for row in rows)
     counts = sum(run.bleu_statistics[row] for row in rows)

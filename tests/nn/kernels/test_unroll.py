@@ -242,3 +242,31 @@ def test_of_many_known_queries_the_sums_with_the_keys_are_not_kept():
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
         attention.read_all(torch.randn(2, 40, 7, requires_grad=True), attention.keys(memory.states), memory)
     assert max(kept) <= 2 * 40 * 30  # not times the attention's size
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_a_sentence_without_a_word_gets_nothing_and_spoils_no_gradient(steps: int):
+    attention = AdditiveAttention(7, MEMORY_SIZE, 5).double()
+    memory = memory_of([2, 0, 3])
+    look = attention.read_all(torch.randn(3, steps, 7, dtype=torch.float64), attention.keys(memory.states), memory)
+    assert (look.weights[1] == 0).all()
+    assert (look.context[1] == 0).all()
+    (look.context.sin().sum() + look.weights.square().sum()).backward()
+    assert all(parameter.grad.isfinite().all() for parameter in attention.parameters())
+    assert memory.states.grad.isfinite().all()
+
+
+def test_looks_in_bfloat16_are_near_those_in_float32():
+    torch.manual_seed(3)
+    attention, query = AdditiveAttention(7, MEMORY_SIZE, 5), torch.randn(3, 6, 7)
+    memory = memory_of([4, 2, 3])
+    memory = Memory(memory.states.detach().float(), memory.mask, memory.final.detach().float())
+    found = []
+    for narrow in (False, True):
+        attention.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
+            look = attention.read_all(query, attention.keys(memory.states), memory)
+        look.context.float().square().sum().backward()
+        found.append([look.weights.float(), *(parameter.grad.clone() for parameter in attention.parameters())])
+    for wide, narrow in zip(*found, strict=True):
+        torch.testing.assert_close(narrow, wide, rtol=0.05, atol=0.05 * wide.abs().max().item())

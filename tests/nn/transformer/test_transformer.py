@@ -180,6 +180,20 @@ def test_the_cache_goes_with_the_beams_that_cross(attention: type[Attention]):
     assert kept.caches[0].values.shape[:3] == (1, 2, 3)
 
 
+def test_a_search_may_go_on_without_inference_mode():
+    model = Architecture(MultiHeadAttention, layers=2, transformer=BOTH).build()
+    source, words = source_batch(SOURCES), [2, 4, 5]
+    found = []
+    for modes in ([torch.inference_mode] * 3, [torch.inference_mode, torch.no_grad, torch.inference_mode]):
+        with modes[0]():
+            state = model.start(model.encode(*source))
+        for word, mode in zip(words, modes, strict=True):
+            with mode():
+                state, vectors, _ = model.step(state, torch.full((3, 1), word))
+        found.append(vectors)
+    torch.testing.assert_close(*found, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("is_training", [False, True])
 def test_two_ways_on_from_one_state_do_not_touch_each_other(is_training: bool):
     """Longer caches share the memory of the shorter: whoever comes second takes a memory of its own."""

@@ -141,7 +141,7 @@ def test_every_measure_in_either_kind_of_bucket(arms, counted, measure, buckets)
     assert lines[1]["encoding"]["y"]["field"] == measure
     low, high = lines[1]["encoding"]["y"]["scale"]["domain"]
     assert all(low <= point[key] <= high for point in drawn for key in (measure, "low", "high"))
-    names = ["bahdanau"] if measure == "unread" else ["none", "bahdanau"]  # none looks at no word
+    names = ["bahdanau"] if measure == "never_looked_at" else ["none", "bahdanau"]  # none looks at no word
     for name in names:  # thin lines: the runs
         own = [point for point in points(lines[0]) if point["run"] == f"{name} 1"]
         expected = [bucket for bucket in found.curves[name][1] if bucket["n"] >= ENOUGH]

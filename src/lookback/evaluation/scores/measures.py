@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lookback.evaluation.scores import recall
 from lookback.evaluation.scores.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
 from lookback.evaluation.scores.chrf import chrf
-from lookback.evaluation.scores.reading import unread
+from lookback.evaluation.scores.reading import never_looked_at
 from lookback.evaluation.scores.repetition import repeated
 from lookback.evaluation.scores.ter import ter
 
@@ -61,8 +61,8 @@ def _repeated(statistics: Numbers, effective_order: bool) -> Numbers:
     return repeated(statistics)
 
 
-def _unread(statistics: Numbers, effective_order: bool) -> Numbers:
-    return unread(statistics)
+def _never_looked_at(statistics: Numbers, effective_order: bool) -> Numbers:
+    return never_looked_at(statistics)
 
 
 def _length_ratio(statistics: Numbers, effective_order: bool) -> Numbers:
@@ -116,13 +116,13 @@ MEASURES = {
             _repeated,
         ),
         Measure(
-            "unread",
-            "source words never looked at",
+            "never_looked_at",
+            "words never looked at",
             "Source words never looked at, %",
             ".1f",
             "reading_statistics",
-            -1,
-            _unread,
+            0,
+            _never_looked_at,
         ),
     )
 }

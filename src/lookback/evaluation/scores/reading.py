@@ -13,8 +13,10 @@ A_LOOK = 0.1
 def reading_statistics(weights: NDArray[np.floating], word_of: Sequence[int], words: int) -> tuple[int, int]:
     """Count, of one sentence, the source words that were never looked at, and all its words.
 
-    Tu et al. 2016, "Modeling Coverage for Neural Machine Translation", call them under-translated. A translation that
-    wrote nothing looked at nothing. A weight that is no number is no look.
+    A word never looked at was hardly translated (Tu et al. 2016, "Modeling Coverage for Neural Machine Translation").
+    But an even look leaves no word out, nor do long translations or the mean of several heads: it tells what one arm
+    does over length, or with coverage and without, and ranks no arms. A translation that wrote nothing looked at
+    nothing. A weight that is no number is no look.
 
     Args:
         weights: (target tokens, source tokens): with which the translation was written, its end mark's row left out.
@@ -22,11 +24,11 @@ def reading_statistics(weights: NDArray[np.floating], word_of: Sequence[int], wo
         words: of the source.
     """
     places = np.asarray(word_of, dtype=np.int64)
-    received = np.bincount(places, np.nan_to_num(weights.sum(axis=0))[: len(places)], minlength=words)
+    received = np.bincount(places, np.nan_to_num(weights).sum(axis=0)[: len(places)], minlength=words)
     return int((received < A_LOOK).sum()), words
 
 
-def unread(statistics: ArrayLike) -> NDArray[np.float64]:
+def never_looked_at(statistics: ArrayLike) -> NDArray[np.float64]:
     """Words never looked at in percent of the sources' words, of summed statistics `(..., 2)`: `(...)`, NaN of none."""
     statistics = np.asarray(statistics, dtype=np.float64)
     never, words = statistics[..., 0], statistics[..., 1]

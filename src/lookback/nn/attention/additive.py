@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from lookback.common.checks import Size, Width, checked
 from lookback.nn.attention.attention import Attention, Look, Scorer
-from lookback.nn.kernels.unroll import look_at_once
+from lookback.nn.kernels.unroll import look_step_by_step
 from lookback.nn.memory import Memory
 
 
@@ -39,11 +39,12 @@ class AdditiveAttention(Attention):
         return found.mul_(2).sigmoid_() @ (2 * weight) - weight.sum()  # sooner than tanh on some processors
 
     def read_all(self, query: Float[Tensor, "batch time query"], keys: Tensor, memory: Memory) -> Look:
-        """Step after step, so that the sums of queries and keys are never all in memory: training with sentences of 100
-        words takes a sixth less time, and a third of the memory."""
-        if self.scorer() is None:
+        """Step after step, with a backward pass that is written out, so that the sums of queries and keys are never all
+        in memory. Very large keys are cut as in ``AdditiveEnergies``."""
+        scorer = self.scorer()
+        if scorer is None or scorer.energy_weight is None:
             return super().read_all(query, keys, memory)
-        context, weights = look_at_once(self.from_query(query), keys, self.energy_vector(), memory)
+        context, weights = look_step_by_step(self.from_query(query), keys, scorer.energy_weight, memory)
         return Look(context, weights, ())
 
     def energy_vector(self) -> Float[Tensor, "key"]:

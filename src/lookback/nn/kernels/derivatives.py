@@ -199,7 +199,8 @@ def look_at(
     context, weights = out
     found = energies(query)
     wide = torch.promote_types(found.dtype, torch.float32)
-    weights.copy_(torch.softmax(found.masked_fill_(padding, -math.inf), dim=1, dtype=wide))
+    lowest = torch.finfo(found.dtype).min  # not -∞, of which a sentence without a word would make NaN
+    weights.copy_(torch.softmax(found.masked_fill_(padding, lowest), dim=1, dtype=wide)).masked_fill_(padding, 0)
     torch.bmm(weights.unsqueeze(1), states, out=context.unsqueeze(1))
 
 

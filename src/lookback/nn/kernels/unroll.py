@@ -83,18 +83,19 @@ def update_then_attend(
     return vectors, weights
 
 
-def look_at_once(
+def look_step_by_step(
     queries: Float[Tensor, "batch time key"],
     keys: Float[Tensor, "batch source key"],
     energy_weight: Float[Tensor, "key"],
     memory: Memory,
 ) -> tuple[Float[Tensor, "batch time memory"], Float[Tensor, "batch time source"]]:
-    """Contexts c_1 … c_T and weights α of  c_t = look(q_t)  with additive energies, where no query waits for a context.
+    """Contexts c_1 … c_T and weights α of  c_t = look(q_t)  with additive energies, where no query waits for a context:
+    not for speed but for memory.
 
     queries: W s_t.
     """
     inputs = _in_one_type(queries.transpose(0, 1), memory.states, keys, energy_weight)
-    contexts, weights = _LookAtOnce.apply(~memory.mask, *inputs)
+    contexts, weights = _LookStepByStep.apply(~memory.mask, *inputs)
     return contexts.transpose(0, 1), weights.transpose(0, 1)
 
 
@@ -290,7 +291,7 @@ class _UpdateThenAttend(Function):
         )
 
 
-class _LookAtOnce(Function):
+class _LookStepByStep(Function):
     @staticmethod
     def forward(
         ctx: Any, padding: Tensor, queries: Tensor, states: Tensor, keys: Tensor, energy_weight: Tensor
@@ -311,8 +312,10 @@ class _LookAtOnce(Function):
         if d_contexts is None:
             d_contexts = weights.new_zeros(*weights.shape[:2], states.shape[2])
         look = LookBackward(energies_of(keys, energy_weight), states, weights, d_contexts, d_weights)
-        d_queries = torch.stack([look.backward(t, query) for t, query in enumerate(queries)])
-        return None, d_queries.to(queries.dtype), look.d_states(), *look.d_keys(queries)
+        d_queries = torch.empty_like(queries)
+        for t, query in enumerate(queries):
+            d_queries[t] = look.backward(t, query)
+        return None, d_queries, look.d_states(), *look.d_keys(queries)
 
 
 def _transposed(weight: Float[Tensor, "out in"]) -> Float[Tensor, "in out"]:

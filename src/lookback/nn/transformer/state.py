@@ -32,8 +32,9 @@ class Cache:
 
     def extended(self, word: Float[Tensor, "batch n both"]) -> "Cache":
         """With one word more."""
-        may_write = not torch.is_grad_enabled()  # else a backward pass will read what stands there
-        if may_write and self.taken[0] == self.words < self.memory.shape[2]:
+        # a backward pass may read what stands there, and an inference tensor is written in inference mode alone
+        may_write = not torch.is_grad_enabled() and torch.is_inference_mode_enabled() == self.memory.is_inference()
+        if may_write and word.dtype == self.memory.dtype and self.taken[0] == self.words < self.memory.shape[2]:
             self.memory[:, :, self.words] = word
             self.taken[0] += 1
             return Cache(self.memory, self.words + 1, self.taken)

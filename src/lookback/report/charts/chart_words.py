@@ -46,7 +46,10 @@ def score_signature(measure: Measure, signature: str) -> str:
     if measure.statistics in ("bleu_statistics", "repetition_statistics", "trigram_statistics"):
         return signature
     if measure.statistics == "reading_statistics":
-        return "of the attention weights with which the translation was written"
+        return (
+            "never: less than a tenth of one look in the whole translation; an even look, or the mean of several "
+            "heads, reaches every word, so this ranks no arms"
+        )
     version = next((part for part in signature.split("|") if part.startswith("version:")), "")
     return f"{measure.name} with sacrebleu's defaults · {version}"
 

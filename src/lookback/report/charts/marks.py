@@ -13,7 +13,9 @@ from lookback.report.charts.points import apart
 LABEL_HEIGHT = 16
 """Pixels of a line of text: the names at the ends of the lines stand at least so far from each other"""
 LONGEST_LABEL = 280
-"""Pixels that are drawn of a name"""
+"""Pixels that are drawn of a label"""
+_MOST = 40
+"""Characters that have room there"""
 _AWAY, _NAME_AWAY = 0.1, 0.5
 """Opacity of the other arms and of their names while one is brought forward"""
 
@@ -112,7 +114,14 @@ class ArmMarks:
         places = apart(wanted, LABEL_HEIGHT / height)
         base = data_chart(
             [
-                {"arm": end["arm"], "name": name, "x": end["x"], key: end[key], "place": round(place, 4)}
+                {
+                    "arm": end["arm"],
+                    "name": name,
+                    "label": _cut(end["arm"]),
+                    "x": end["x"],
+                    key: end[key],
+                    "place": round(place, 4),
+                }
                 for (name, end), place in zip(ends, places, strict=True)
             ]
         )
@@ -135,7 +144,7 @@ class ArmMarks:
             text.encode(
                 alt.XValue({"expr": "width + 26"}),
                 alt.YValue(place),
-                alt.Text("arm:N"),
+                alt.Text("label:N"),
                 *self.opacity(1, away=_NAME_AWAY),
             ),
         ]
@@ -163,6 +172,14 @@ class ArmMarks:
         if self.arm is not None:
             return {"detail": [*fields, self.arm]}
         return {"detail": list(fields) if len(fields) > 1 else fields[0]} if fields else {}
+
+
+def _cut(label: str) -> str:
+    """A label that is too long without the end of its name: the number behind it stays."""
+    name, between, number = label.rpartition(" · ")
+    if len(label) <= _MOST or not between:
+        return label
+    return f"{name[: max(1, _MOST - len(between + number) - 1)]}…{between}{number}"
 
 
 def labelled_height(height: int, arms: int) -> int:
