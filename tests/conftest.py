@@ -1,5 +1,6 @@
 """What all tests share: shapes are checked, and properties are tried on the same examples every time."""
 
+import os
 import signal
 
 import pytest
@@ -23,6 +24,12 @@ settings.load_profile("lookback")
 # tests send them; a shell starts what runs in its background without the first, and nohup without the second
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: a fifth of its time it waits for browsers and processes of its own."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
 
 FIXTURES = ["support.running", "support.trainings", "support.made_runs", "support.trained_run"]
 

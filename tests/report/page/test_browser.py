@@ -362,3 +362,23 @@ def test_two_arms_need_nobody_to_bring_one_forward(make_run, open_page, tmp_path
     length = figure(open_page(write_report(read_runs(runs), tmp_path / "report.html")), "length")
     assert length.get_by_label("Bring forward").is_hidden()
     assert length.locator(LABELS).count() == 2
+
+
+def test_a_chart_is_saved_with_the_arm_that_is_brought_forward(thirteen_report, open_page, tmp_path):
+    length = figure(open_page(thirteen_report), "length")
+    length.get_by_label("Bring forward").select_option("location")
+    wait_for_forward(length, "location")
+    saved = {}
+    for kind in ("SVG", "Vega-Lite"):
+        with length.page.expect_download() as download:
+            length.get_by_role("button", name=kind).click()
+        download.value.save_as(tmp_path / kind)
+        saved[kind] = (tmp_path / kind).read_text(encoding="utf-8")
+    (param,) = json.loads(saved["Vega-Lite"])["params"]
+    assert param["value"].startswith("location · ")
+    names = [
+        text for text in ElementTree.fromstring(saved["SVG"]).iter("{http://www.w3.org/2000/svg}text") if text.text
+    ]
+    shown = {text.text.split(" · ")[0]: text.get("opacity", "1") for text in names if " · " in text.text}
+    assert shown["location"] == "1"
+    assert shown["none"] == "0.5"

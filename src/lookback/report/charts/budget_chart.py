@@ -6,7 +6,7 @@ import altair as alt
 
 from lookback.evaluation import measure_of
 from lookback.report.charts.buckets import Places
-from lookback.report.charts.chart_words import hollow_note, line_chart_description, seeds_and_lines
+from lookback.report.charts.chart_words import band_words, hollow_note, line_chart_description, seeds_and_lines
 from lookback.report.charts.charts import (
     Point,
     axis_end,
@@ -87,7 +87,7 @@ def _title(scored: Scored, moment: int, has_hollow: bool, crowded: bool) -> alt.
     assert results is not None
     seeds = {arm["seeds"] for arm in scored.moments[moment].arms.values()}
     over = "sentences alone" if seeds == {1} else "trainings and sentences"
-    band = "" if crowded else f" · band: 95 % interval over {over}"
+    band = band_words(f"95 % interval over {over}", crowded)
     sentences = sum(bucket["n"] for bucket in results["by_length"])
     left_out = f" · {scored.left_out} of the runs left out: not scored at these moments" if scored.left_out else ""
     return alt.TitleParams(
@@ -98,7 +98,7 @@ def _title(scored: Scored, moment: int, has_hollow: bool, crowded: bool) -> alt.
             "greedy search with the weights of that moment, so the last one is not the test's score",
             "at the earlier moments the learning rate was still high: a training that ended there, with a schedule of "
             "its own, may score far higher",
-            f"{seeds_and_lines(seeds, crowded)}{band}{hollow_note(has_hollow)}{left_out}",
+            f"{seeds_and_lines(seeds, crowded)} · {band}{hollow_note(has_hollow)}{left_out}",
             results["signature"],
         ],
     )

@@ -27,6 +27,11 @@ def seeds_and_lines(seeds: Iterable[int], crowded: bool) -> str:
     return f"means of {span(counts)} seeds" if crowded else f"{span(counts)} seeds: thin lines, their mean thick"
 
 
+def band_words(band: str, crowded: bool) -> str:
+    """What the band is: in a `crowded` chart only the arm that a reader brings forward has one."""
+    return f"band of the arm brought forward: {band}" if crowded else f"band: {band}"
+
+
 def names_in_title(names: Iterable[str]) -> str:
     """The names with commas, as far as a title has room for them; else how many there are."""
     listed = list(names)

@@ -8,7 +8,7 @@ import altair as alt
 
 from lookback.evaluation import ENOUGH, FEW, LEVEL, Measure, differs, label, measure_of
 from lookback.report.charts.buckets import TITLES, Places
-from lookback.report.charts.chart_words import capital, line_chart_description, score_signature, span
+from lookback.report.charts.chart_words import band_words, capital, line_chart_description, score_signature, span
 from lookback.report.charts.charts import (
     INK,
     Point,
@@ -163,13 +163,11 @@ def _seeds_and_band(contrasts: Sequence[Contrast], crowded: bool) -> str:
     if seeds[-1] == 1:
         trained = any(contrast.is_of_trainings for contrast in contrasts)
         about = ["one seed, so training noise is not in it"] if trained else []
-        if not crowded:
-            about.append("band: 95 % paired bootstrap interval over sentences alone")
-        return " · ".join(about) or "paired differences on the same sentences"
+        return " · ".join([*about, band_words("95 % paired bootstrap interval over sentences alone", crowded)])
     few = " (fewer than three)" if seeds[0] < FEW else ""
     counted = f"{span(seeds)} seeds{few}"
-    band = "band: 95 % interval of the paired difference, over trainings and sentences"
-    return counted if crowded else f"{counted} · {band}"
+    band = band_words("95 % interval of the paired difference, over trainings and sentences", crowded)
+    return f"{counted} · {band}"
 
 
 def _meaning_of_filled(contrasts: Sequence[Contrast]) -> str:

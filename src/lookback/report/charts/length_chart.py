@@ -11,6 +11,7 @@ import altair as alt
 from lookback.evaluation import ENOUGH, IN_RESULTS, Buckets, Measure, measure_of
 from lookback.report.charts.buckets import TITLES, Places
 from lookback.report.charts.chart_words import (
+    band_words,
     capital,
     hollow_note,
     line_chart_description,
@@ -177,7 +178,7 @@ def _title(drawn: Mapping[str, _Arm], measure: Measure, crowded: bool) -> alt.Ti
 
 
 def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure, crowded: bool) -> str:
-    """How many seeds the lines are of, and what the band is; a crowded chart has none."""
+    """How many seeds the lines are of, and what the band is."""
     # what another system wrote has no seed
     seeds = sorted({len(arm.runs) for arm in drawn.values() if arm.runs[0].is_training})
     if not seeds or seeds[-1] == 1:
@@ -190,4 +191,4 @@ def _lines_and_band(drawn: Mapping[str, _Arm], measure: Measure, crowded: bool) 
         if all(arm.mean for arm in drawn.values()):
             band = "its 95 % interval over trainings and sentences"
     is_known = measure.key == "bleu" or any(arm.mean for arm in drawn.values())
-    return f"{lines} · band: {band}" if is_known and not crowded else lines
+    return f"{lines} · {band_words(band, crowded)}" if is_known else lines

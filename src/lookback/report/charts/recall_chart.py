@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from lookback.evaluation import ENOUGH, FIFTH_NAMES, label
-from lookback.report.charts.chart_words import hollow_note, seeds_and_lines
+from lookback.report.charts.chart_words import band_words, hollow_note, seeds_and_lines
 from lookback.report.charts.charts import (
     Point,
     Runs,
@@ -143,10 +143,10 @@ def _title(runs: Sequence[Run], found: Mapping[str, ArmRecall], about: Part, cro
     seeds = {len(arm.runs) for arm in found.values()}
     over = "sentences" if seeds == {1} else "trainings and sentences"
     length = "all lengths" if "lo" not in about else f"{bucket_name(about)} source words"
-    band = "" if crowded else f" · band: 95 % interval over {over}"
+    band = band_words(f"95 % interval over {over}", crowded)
     subtitle = [
         f"data {results['data']}, {length}: {about['n']:,} test sentences with gold links",
-        f"{seeds_and_lines(seeds, crowded)}{band}{hollow_note(not has_enough(about))}",
+        f"{seeds_and_lines(seeds, crowded)} · {band}{hollow_note(not has_enough(about))}",
         "dotted: share that is there by chance, from the translation of another sentence as long",
     ]
     return alt.TitleParams(text=f"Where words are lost: {length}", subtitle=subtitle)

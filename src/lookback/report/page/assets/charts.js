@@ -75,12 +75,18 @@ function download(name, href) {
   link.remove();
 }
 
-async function save(variant, name, kind) {
+// A chart with this arm brought forward; with none, where its text is empty.
+function withForward(spec, arm) {
+  const highlighted = (param) => (param.name === "highlighted" ? { ...param, value: arm } : param);
+  return spec.params ? { ...spec, params: spec.params.map(highlighted) } : spec;
+}
+
+async function save(spec, name, kind) {
   if (kind === "vl.json") {
-    download(`${name}.vl.json`, `data:application/json,${encodeURIComponent(JSON.stringify(variant.spec, null, 1))}`);
+    download(`${name}.vl.json`, `data:application/json,${encodeURIComponent(JSON.stringify(spec, null, 1))}`);
     return;
   }
-  const { view } = await embed(document.createElement("div"), variant.spec);
+  const { view } = await embed(document.createElement("div"), spec);
   if (kind === "svg") download(`${name}.svg`, `data:image/svg+xml,${encodeURIComponent(await view.toSVG())}`);
   else download(`${name}.png`, await view.toImageURL("png", 2));
   view.finalize();
@@ -144,10 +150,12 @@ function chart(figure, variants) {
     figure.dataset.drawn = key;
   }
 
+  // The text of an arm in the legend; empty, where the name is empty or not drawn.
+  const armOf = (name) => armsOf(variants[chosen()].spec).find(([other]) => other === name)?.[1] ?? "";
+
   // Fades every arm but this one; none, where the name is empty or not drawn.
   function bringForward(name) {
-    const arm = armsOf(variants[chosen()].spec).find(([other]) => other === name)?.[1];
-    if (armsOf(variants[chosen()].spec).length) result?.view.signal("highlighted", arm ?? "").runAsync();
+    if (armsOf(variants[chosen()].spec).length) result?.view.signal("highlighted", armOf(name)).runAsync();
   }
 
   // An arm comes forward while its line or its name is pointed at, and stays where it is clicked.
@@ -189,7 +197,8 @@ function chart(figure, variants) {
   forward.addEventListener("input", () => bringForward(forward.value));
   for (const button of figure.querySelectorAll("[data-save]")) {
     const name = () => `${figure.dataset.figure}-${chosen().replaceAll("/", "-")}`;
-    button.addEventListener("click", () => save(variants[chosen()], name(), button.dataset.save));
+    const shown = () => withForward(variants[chosen()].spec, armOf(forward.value));
+    button.addEventListener("click", () => save(shown(), name(), button.dataset.save));
   }
   // drawn when it is nearly on the screen, and again when its width changes
   whenNear(plot, () => new ResizeObserver(() => requestAnimationFrame(draw)).observe(plot));
