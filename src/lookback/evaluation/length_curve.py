@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookback.evaluation.scores.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
 from lookback.evaluation.scores.chrf import chrf
-from lookback.evaluation.scores.reading import never_looked_at
-from lookback.evaluation.scores.repetition import repeated
+from lookback.evaluation.scores.percent import percent
 from lookback.evaluation.scores.ter import ter
 from lookback.evaluation.statistics.resampling import RESAMPLES, interval, resample
 from lookback.runs import Bucket, LengthRange, Segments
@@ -198,8 +197,8 @@ def _bucket(lengths: LengthRange, segments: Segments, resamples: int, seed: Sequ
         "ter": float(ter(segments.ter_statistics.sum(axis=0))),
         "length_ratio": length_ratio(segments),
         "omitted": none_for_nan(omitted(total)),
-        "repeated": none_for_nan(repeated(segments.repetition_statistics.sum(axis=0))),
-        "repeated_trigrams": none_for_nan(repeated(segments.trigram_statistics.sum(axis=0))),
-        "never_looked_at": none_for_nan(never_looked_at(segments.reading_statistics.sum(axis=0))),
+        "repeated": none_for_nan(percent(segments.repetition_statistics.sum(axis=0))),
+        "repeated_trigrams": none_for_nan(percent(segments.trigram_statistics.sum(axis=0))),
+        "never_looked_at": none_for_nan(percent(segments.reading_statistics.sum(axis=0))),
         "truncated": int(segments.truncated.sum()),
     }

@@ -20,7 +20,7 @@ from lightning.pytorch.loggers import WandbLogger
 
 from lookback.common.checks import FilePath, Text, checked
 from lookback.common.errors import InputError
-from lookback.evaluation import midpoint
+from lookback.evaluation import MEASURES, midpoint
 from lookback.tracking.offline_parts import is_whole, offline_parts, run_id
 from lookback.tracking.tolerance import tolerated
 
@@ -31,18 +31,7 @@ if TYPE_CHECKING:
 START_SECONDS, FINISH_SECONDS = 60, 300
 """How long a training waits for W&B: for the run at its beginning, for the upload of what is left at its end."""
 Mode = Literal["auto", "online", "offline", "disabled"]
-SCORE_COLUMNS = (
-    "bleu",
-    "bleu_no_bp",
-    "chrf",
-    "ter",
-    "length_ratio",
-    "omitted",
-    "repeated",
-    "repeated_trigrams",
-    "never_looked_at",
-    "n",
-)
+SCORE_COLUMNS = (*MEASURES, "n")
 """Columns of ``by_length`` in results.json that are logged as curves."""
 ATTENTION_COLUMNS = ("entropy", "sharpness", "coverage", "monotonicity", "diagonality")
 """Columns of ``attention_by_length`` that are logged as curves."""

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookback.evaluation import reading_statistics
-from lookback.evaluation.scores.reading import A_LOOK, never_looked_at
+from lookback.evaluation.scores.percent import percent
+from lookback.evaluation.scores.reading import A_LOOK
 
 
 def test_words_of_several_tokens_are_looked_at_where_their_tokens_are():
@@ -19,7 +20,7 @@ def test_words_of_several_tokens_are_looked_at_where_their_tokens_are():
 
 
 def test_shares_are_of_all_words_and_none_where_nothing_looks():
-    assert never_looked_at([[1, 3], [3, 4], [0, 0]]) == pytest.approx([100 / 3, 75, np.nan], nan_ok=True)
+    assert percent([[1, 3], [3, 4], [0, 0]]) == pytest.approx([100 / 3, 75, np.nan], nan_ok=True)
 
 
 @given(st.data())

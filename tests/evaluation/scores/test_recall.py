@@ -20,8 +20,8 @@ from lookback.evaluation import (
     trigram_statistics,
 )
 from lookback.evaluation.scores.bleu import omitted
+from lookback.evaluation.scores.percent import percent
 from lookback.evaluation.scores.recall import ALIGNED, CHANCE, FOUND, LINKED, linked_words, recalled
-from lookback.evaluation.scores.repetition import repeated
 from lookback.runs import Prediction
 
 
@@ -166,7 +166,7 @@ def test_omitted_and_repeated_words_by_hand():
     counts = repetition_statistics(hypotheses, references, "none")
     # c is there twice more than in the reference, x once more than once; `a` of an empty reference once more than once
     assert counts.tolist() == [[3, 7], [1, 2], [0, 0]]
-    assert repeated(counts) == pytest.approx([300 / 7, 50, np.nan], nan_ok=True)
+    assert percent(counts) == pytest.approx([300 / 7, 50, np.nan], nan_ok=True)
     shares = omitted(sentence_statistics(hypotheses, references, "none"))
     assert shares == pytest.approx([100 * 2 / 5, np.nan, 100], nan_ok=True)  # a, and b once
     assert repetition_statistics(["non, non non"], ["non, non."], "13a").tolist() == [[1, 4]]  # BLEU's words

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from lookback.evaluation.scores import recall
 from lookback.evaluation.scores.bleu import HYPOTHESIS_LENGTH, REFERENCE_LENGTH, bleu, omitted
 from lookback.evaluation.scores.chrf import chrf
-from lookback.evaluation.scores.reading import never_looked_at
-from lookback.evaluation.scores.repetition import repeated
+from lookback.evaluation.scores.percent import percent
 from lookback.evaluation.scores.ter import ter
 
 Numbers = NDArray[np.float64]
@@ -57,12 +56,8 @@ def _omitted(statistics: Numbers, effective_order: bool) -> Numbers:
     return omitted(statistics)
 
 
-def _repeated(statistics: Numbers, effective_order: bool) -> Numbers:
-    return repeated(statistics)
-
-
-def _never_looked_at(statistics: Numbers, effective_order: bool) -> Numbers:
-    return never_looked_at(statistics)
+def _percent(statistics: Numbers, effective_order: bool) -> Numbers:
+    return percent(statistics)
 
 
 def _length_ratio(statistics: Numbers, effective_order: bool) -> Numbers:
@@ -104,7 +99,7 @@ MEASURES = {
             ".1f",
             "repetition_statistics",
             -1,
-            _repeated,
+            _percent,
         ),
         Measure(
             "repeated_trigrams",
@@ -113,7 +108,7 @@ MEASURES = {
             ".1f",
             "trigram_statistics",
             -1,
-            _repeated,
+            _percent,
         ),
         Measure(
             "never_looked_at",
@@ -122,7 +117,7 @@ MEASURES = {
             ".1f",
             "reading_statistics",
             0,
-            _never_looked_at,
+            _percent,
         ),
     )
 }

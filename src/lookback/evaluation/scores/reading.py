@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 COLUMNS = 2
 A_LOOK = 0.1
@@ -26,10 +26,3 @@ def reading_statistics(weights: NDArray[np.floating], word_of: Sequence[int], wo
     places = np.asarray(word_of, dtype=np.int64)
     received = np.bincount(places, np.nan_to_num(weights).sum(axis=0)[: len(places)], minlength=words)
     return int((received < A_LOOK).sum()), words
-
-
-def never_looked_at(statistics: ArrayLike) -> NDArray[np.float64]:
-    """Words never looked at in percent of the sources' words, of summed statistics `(..., 2)`: `(...)`, NaN of none."""
-    statistics = np.asarray(statistics, dtype=np.float64)
-    never, words = statistics[..., 0], statistics[..., 1]
-    return np.where(words > 0, 100 * never / np.where(words > 0, words, 1), np.nan)

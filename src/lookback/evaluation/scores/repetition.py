@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lookback.evaluation.scores.bleu import tokenized
 
@@ -30,13 +30,6 @@ def trigram_statistics(hypotheses: Sequence[str], references: Sequence[str], tok
     repeat.
     """
     return _counted(tokenized(hypotheses, tokenize), tokenized(references, tokenize), 3)
-
-
-def repeated(statistics: ArrayLike) -> NDArray[np.float64]:
-    """What is repeated in percent of all that is there, of summed statistics `(..., 2)`: `(...)`, NaN of none."""
-    statistics = np.asarray(statistics, dtype=np.float64)
-    again, written = statistics[..., 0], statistics[..., 1]
-    return np.where(written > 0, 100 * again / np.where(written > 0, written, 1), np.nan)
 
 
 def _counted(hypotheses: Sequence[Sequence[str]], references: Iterable[Sequence[str]], n: int) -> NDArray[np.int64]:
