@@ -284,6 +284,16 @@ def test_layers_have_heads_of_their_own(make_run, tmp_path, open_page):
     assert said.inner_text() == f"Shown: layer 2 head 1, at the last moment. {best}"
     looks.select_option("3")
     assert said.inner_text() == f"Shown: layer 2, the mean of its heads, at the last moment. {best}"
+    slider, play = page.locator("[data-moment]"), page.locator("[data-play]")
+    assert slider.is_disabled()  # a slider that nothing follows
+    assert play.is_disabled()
+    assert page.locator("[data-share]").inner_text() == "100 % of training"
+    looks.select_option("")
+    assert slider.is_enabled()
+    slider.press("Home")
+    assert page.locator("[data-share]").inner_text() != "100 % of training"
+    looks.select_option("3")
+    assert page.locator("[data-progress]").inner_text() == "epoch 3 · 6,000 updates"
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert Axe().run(page, "#alignments-section-1").response["violations"] == []
 

@@ -82,12 +82,13 @@ async function view(viewer) {
   // Shows the sentence anew, after another one or another system was chosen.
   function again() {
     const before = share();
-    const most = Math.max(...panels.map((each) => each.system().moments.length));
+    for (const each of panels) each.show(sentence);
+    const most = Math.max(...panels.map((each) => each.moments().length));
+    if (most < 2) stop();
     slider.max = most - 1;
     slider.value = Math.round(before * (most - 1));
     slider.disabled = most < 2;
     play.disabled = most < 2;
-    for (const each of panels) each.show(sentence);
     choose(row);
     move();
   }
@@ -99,12 +100,12 @@ async function view(viewer) {
 
   function move() {
     // the system with more moments sets the pace; the other one is shown at the same share of its training
-    const leader = panels.find((each) => each.system().moments.length === Number(slider.max) + 1);
-    const done = progress(leader.system().moments)[Number(slider.value)];
+    const moments = panels.map((each) => each.moments()).find(({ length }) => length === Number(slider.max) + 1);
+    const done = progress(moments)[Number(slider.value)];
     for (const each of panels) each.move(done);
     const text = `${percent(100 * done)} of training`;
     part("share").textContent = text;
-    slider.setAttribute("aria-valuetext", `${text}, ${when(leader.system().moments[Number(slider.value)])}`);
+    slider.setAttribute("aria-valuetext", `${text}, ${when(moments[Number(slider.value)])}`);
     tell();
   }
 
@@ -196,6 +197,8 @@ function panel(place, data, { choose, point }) {
     const [each, place] = side();
     return weights.charCodeAt((at * columns + column) * each + place) - ZERO;
   };
+  // a single layer or head is known at the last moment alone
+  const moments = () => (head < 0 ? system().moments : system().moments.slice(-1));
   const named = () => (head < 0 ? system().name : `${system().name}, ${system().looks.names[head]}`);
   const words = () => [[...sentence.target, END], [...sentence.source, END]];
 
@@ -272,12 +275,12 @@ function panel(place, data, { choose, point }) {
   new ResizeObserver(fit).observe(heat);
 
   function move(done) {
-    const { moments } = system();
-    moment = head < 0 ? nearest(progress(moments), done) : moments.length - 1;
-    part("progress").textContent = when(moments[moment]);
+    const known = moments();
+    moment = nearest(progress(known), done);
+    part("progress").textContent = when(known[moment]);
     map.setAttribute(
       "aria-label",
-      `Weights of ${named()}, ${when(moments[moment])}: ${rows} target words by ${columns} source words. ` +
+      `Weights of ${named()}, ${when(known[moment])}: ${rows} target words by ${columns} source words. ` +
         "Arrow keys go from cell to cell, Enter chooses the target word.",
     );
     paint();
@@ -372,7 +375,7 @@ function panel(place, data, { choose, point }) {
   }
 
   return {
-    place, select, look, system, named, show, move, looked,
+    place, select, look, moments, named, show, move, looked,
     choose(at) {
       row = at;
       band.setAttribute("y", at);
