@@ -13,39 +13,19 @@ from scipy import stats
 
 from lookback.report.tables.difference_table import arm_table
 from lookback.report.tables.table import cost_table, score_table
+from support.evidence import DOCS, rows, words
 from support.running import PROJECT
 
 ARMS = ("none", "dot", "general", "bahdanau")
-DOCS = PROJECT / "docs"
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 TEXT = (DOCS / "comparison.txt").read_text(encoding="utf-8")
 START = README[README.index("## Start") : README.index("## The comparison")]
 SECTION = README[README.index("## The comparison") : README.index("## Your own text")]
 BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-Row = dict[str, float | str | None]
-
-
-def words(text: str) -> str:
-    return " ".join(text.split())
-
 
 def lines(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines())
-
-
-def number(cell: str) -> float | str | None:
-    try:
-        return float(cell) if "." in cell or "e" in cell else int(cell)
-    except ValueError:
-        return cell or None
-
-
-def rows(name: str, **having: object) -> list[Row]:
-    """Of a CSV in docs/ those that have these values."""
-    with (DOCS / name).open(encoding="utf-8", newline="") as file:
-        found = [{key: number(cell) for key, cell in row.items()} for row in csv.DictReader(file)]
-    return [row for row in found if all(row[key] == value for key, value in having.items())]
 
 
 def printed(table: object) -> str:
