@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from lookback.report.evidence.rows import rows
+from lookback.report.tables.arm_name import ArmName
 from lookback.report.tables.table import cost_table, distinguishing, score_table
 from lookback.runs import read_run
 
@@ -54,6 +55,33 @@ def test_both_tables_fit_80_columns_and_show_what_matters(table):
     assert "…" not in shown
     for text in ("1-10", "51-60", f"{table[0]['bleu']:.1f}", "2.41M", "9.88M", "4m 47s", "failed"):
         assert text in shown
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (40, ["location_sensitive, learning_rate=0.004"]),
+        (20, ["location_sensitive,", "learning_rate=0.004"]),
+        (14, ["location_", "sensitive,", "learning_rate=", "0.004"]),
+        (10, ["location_", "sensitive,", "learning_", "rate=0.004"]),
+        (5, ["locat", "ion_", "sensi", "tive,", "learn", "ing_", "rate=", "0.004"]),
+    ],
+)
+def test_a_long_name_is_broken_behind_its_parts(width, lines):
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(ArmName("location_sensitive, learning_rate=0.004"))
+    assert [line.rstrip() for line in console.export_text().splitlines()] == lines
+
+
+def test_the_arms_of_the_whole_family_stay_readable_in_80_columns(make_run, tmp_path):
+    made = [make_run(str(seed), "location_sensitive", seed) for seed in (1, 2)]
+    table = rows([read_run(run) for run in made], 1, tmp_path)
+    for made_table in (score_table(table, "title"), cost_table(table)):
+        console = Console(width=80, record=True, file=io.StringIO())
+        console.print(made_table)
+        shown = console.export_text()
+        assert max(map(len, shown.splitlines())) <= 80
+        assert shown.count("location_") == shown.count("sensitive") == 2
 
 
 def test_a_place_is_told_from_the_others_by_as_few_parts_as_can_be():

@@ -9,6 +9,7 @@ from lookback.evaluation import ENOUGH, FEW, LEVEL, Arm, PairedDifference, label
 from lookback.report.evidence.contrasts import Contrast
 from lookback.report.evidence.headline import these_differ
 from lookback.report.evidence.rows import Row
+from lookback.report.tables.arm_name import ArmName
 from lookback.report.tables.table import number, plain_table
 
 _ONE_SEED = "intervals of one seed or output are over sentences alone"
@@ -79,12 +80,12 @@ def difference_tables(contrasts: Sequence[Contrast], baseline: str) -> Iterator[
 def arm_table(rows: Sequence[Row]) -> Table:
     """What length does to each arm, with intervals over sentences and, of several seeds, over trainings."""
     table = plain_table("Each arm, with 95 % intervals")
-    table.add_column("arm", overflow="fold")
+    table.add_column("arm")
     for name in ("seeds", "BLEU", "", "kept", "", "half at", ""):
         table.add_column(name, justify="right" if name else "left")
     for row in rows:
         table.add_row(
-            escape(row["arm"]),
+            ArmName(row["arm"]),
             str(row["seeds"]),
             number(row["bleu"], ".1f"),
             _interval(row, "bleu", ".1f"),

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from lookback.common.files import atomic_write
 from lookback.report.evidence.rows import Row
+from lookback.report.tables.arm_name import ArmName
 
 _STATUS_STYLE = {"finished": "green", "failed": "bold red"}
 
@@ -78,12 +79,12 @@ def number(value: float | None, form: str) -> str:
 
 
 def _add_names(table: Table) -> None:
-    table.add_column("arm", overflow="fold")
+    table.add_column("arm")
     table.add_column("seed", justify="right")
 
 
-def _names(row: Row) -> list[str]:
-    return [escape(row["arm"]), number(row["seed"], "d")]
+def _names(row: Row) -> tuple[ArmName, str]:
+    return ArmName(row["arm"]), number(row["seed"], "d")
 
 
 def distinguishing(paths: Sequence[str]) -> list[str]:
