@@ -13,10 +13,15 @@ from scipy import stats
 
 from lookback.report.tables.difference_table import arm_table
 from lookback.report.tables.table import cost_table, score_table
-from support.evidence import DOCS, rows, words
+from support.evidence import DOCS, Row, rows, words
 from support.running import PROJECT
 
 ARMS = ("none", "dot", "general", "bahdanau")
+FAMILY = (
+    *("location", "concat", "local_m", "local_p", "scaled_dot"),
+    *("multihead", "coverage", "location_sensitive", "transformer"),
+)
+"""The arms beside them that docs/family compares"""
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 TEXT = (DOCS / "comparison.txt").read_text(encoding="utf-8")
 START = README[README.index("## Start") : README.index("## The comparison")]
@@ -77,18 +82,32 @@ def test_every_arm_has_three_seeds_and_the_same_budget() -> None:
     assert {row["status"] for row in runs} == {"finished"}
 
 
-@pytest.mark.parametrize("attention", ARMS)
-def test_an_attentions_learning_rate_is_the_one_that_validation_chose_and_no_edge(attention: str) -> None:
-    config = (PROJECT / "conf" / "attention" / f"{attention}.yaml").read_text()
-    (rate,) = re.findall(r"^learning_rate: ([\d.]+)", config, re.M)
-    grid = {row["learning_rate"]: row for row in rows("tuning_cosine.csv", attention=attention)}
+@pytest.mark.parametrize("name", [*ARMS, *FAMILY])
+def test_an_arms_learning_rate_is_the_one_that_validation_chose_and_no_edge(name: str) -> None:
+    group = "model" if name == "transformer" else "attention"
+    (rate,) = re.findall(r"^learning_rate: ([\d.]+)", (PROJECT / "conf" / group / f"{name}.yaml").read_text(), re.M)
+    grid = tried(name)
     best = min(grid, key=lambda rate: grid[rate]["validation_perplexity"])  # type: ignore[arg-type, return-value]
     assert best == float(rate)
     assert [rate for rate, row in grid.items() if row["chosen"] == "True"] == [best]
-    assert min(grid) < best < max(grid)  # type: ignore[type-var, operator]
+    assert min(grid) < best < max(grid)
+    ratios = {round(high / low, 6) for low, high in pairwise(sorted(grid))}
+    assert ratios == {2.0}
+
+
+@pytest.mark.parametrize("attention", ARMS)
+def test_the_rates_that_were_tried_are_in_the_readme(attention: str) -> None:
     (quoted,) = re.findall(rf"^  \| `{attention}` \| ([^|]*) \|$", SECTION, re.M)
-    each = {rate: f"{rate:g}: {row['validation_perplexity']:.3f}" for rate, row in sorted(grid.items())}  # type: ignore[type-var]
-    assert quoted == " · ".join(f"**{text}**" if rate == best else text for rate, text in each.items())
+    grid = tried(attention)
+    each = {rate: f"{rate:g}: {row['validation_perplexity']:.3f}" for rate, row in sorted(grid.items())}
+    assert quoted == " · ".join(
+        f"**{text}**" if grid[rate]["chosen"] == "True" else text for rate, text in each.items()
+    )
+
+
+def tried(name: str) -> dict[float, Row]:
+    """By learning rate, what its training came to."""
+    return {float(row["learning_rate"]): row for row in rows("tuning_cosine.csv", attention=name)}  # type: ignore[arg-type]
 
 
 def test_times_and_scores_in_sentences_are_the_tables() -> None:
