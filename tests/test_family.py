@@ -1,60 +1,128 @@
 """What docs/family/README.md says of the whole family is what its CSV files hold, which compare.py wrote."""
 
 import re
+from collections.abc import Callable
 from statistics import fmean
+
+import pytest
 
 from support.evidence import DOCS, Row, rows, words
 
-PAGE = (DOCS / "family" / "README.md").read_text(encoding="utf-8")
-TEXT = words(PAGE)
-ARMS = {str(row["arm"]): row for row in rows("family/arms.csv")}
+FOLDER = DOCS / "family"
 THREE_SEEDS = ("none", "dot", "bahdanau", "multihead", "transformer")
 
 
-def mean(runs: list[Row], key: str) -> float | None:
-    """Over the seeds of an arm; None where a run has none."""
-    values = [row[key] for row in runs]
-    return None if None in values else fmean(values)  # type: ignore[type-var]
+def page() -> str:
+    return (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
-def cell(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+def arms() -> dict[str, Row]:
+    """By name, the best first."""
+    ranked = sorted(rows("family/arms.csv"), key=lambda row: -row["bleu"])  # type: ignore[operator]
+    return {str(row["arm"]): row for row in ranked}
 
 
-def table_lines(title: str) -> list[str]:
-    """The rows of the table under a heading, without its own two lines."""
-    section = re.split(r"^## ", PAGE, flags=re.M)
-    (part,) = [text for text in section if text.startswith(title + "\n")]
-    lines = [line for line in part.splitlines() if line.startswith("|")]
-    return lines[2:]
+def mean(runs: list[Row], key: str) -> float:
+    """Over the seeds of an arm."""
+    return fmean(row[key] for row in runs)  # type: ignore[misc]
 
 
 def scores(runs: list[Row]) -> str:
-    buckets = [key for key in runs[0] if key.startswith("bleu ")]
-    return " | ".join(f"{mean(runs, key):.1f}" for key in buckets)
+    return " | ".join(f"{mean(runs, key):.1f}" for key in runs[0] if key.startswith("bleu "))
 
 
-def whole(arm: Row) -> str:
-    return f"{arm['bleu']:.1f} | {arm['bleu low']:.1f} to {arm['bleu high']:.1f}"
+def aer(runs: list[Row]) -> str:
+    return "–" if runs[0]["aer_shift_0"] is None else f"{mean(runs, 'aer_shift_0'):.2f}"
 
 
-def line_of(name: str) -> str:
-    runs = rows("family/comparison.csv", arm=name)
-    aer, cost = mean(runs, "aer_shift_0"), runs[0]
-    return (
-        f"| `{name}` | {len(runs)} | {whole(ARMS[name])} | {scores(runs)} | {cell(aer, '.2f')} "
-        f"| {cost['parameters'] / 1e6:.2f} | {cost['flops_per_token'] / 1e6:.1f} |"  # type: ignore[operator]
-    )
+def equal_updates() -> list[str]:
+    lines = []
+    for name, arm in arms().items():
+        runs = rows("family/comparison.csv", arm=name)
+        whole = f"{arm['bleu']:.1f} | {arm['bleu low']:.1f} to {arm['bleu high']:.1f}"
+        cost = f"{runs[0]['parameters'] / 1e6:.2f} | {runs[0]['flops_per_token'] / 1e6:.1f}"  # type: ignore[operator]
+        lines.append(f"| `{name}` | {len(runs)} | {whole} | {scores(runs)} | {aer(runs)} | {cost} |")
+    return lines
 
 
-def test_every_arm_of_the_family_has_its_line_and_the_best_is_the_first() -> None:
-    ranked = sorted(ARMS, key=lambda name: -ARMS[name]["bleu"])  # type: ignore[operator]
-    assert table_lines("Equal updates") == [line_of(name) for name in ranked]
+def one_rate() -> list[str]:
+    lines = []
+    for untuned in sorted(rows("family/one_rate.csv"), key=lambda row: str(row["arm"])):
+        name = untuned["arm"]
+        (rate,) = [row["learning_rate"] for row in rows("tuning_cosine.csv", attention=name, chosen="True")]
+        (tuned,) = rows("family/comparison.csv", arm=name, seed=1)
+        lines.append(f"| `{name}` | {rate} | {tuned['bleu']:.1f} | {untuned['bleu']:.1f} |")
+    return lines
+
+
+def equal_parameters() -> list[str]:
+    return [
+        f"| `{row['arm']}` | {row['bleu']:.1f} | {scores([row])} | {aer([row])} | {row['parameters']:,} "
+        f"| {row['flops_per_token'] / 1e6:.1f} |"  # type: ignore[operator]
+        for row in rows("family/equal_parameters.csv")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("title", "lines"),
+    [
+        ("Equal updates", equal_updates),
+        ("What one learning rate for all would have said", one_rate),
+        ("Equal parameters", equal_parameters),
+    ],
+)
+def test_a_table_is_its_file(title: str, lines: Callable[[], list[str]]) -> None:
+    (section,) = [text for text in re.split(r"^## ", page(), flags=re.M) if text.startswith(title + "\n")]
+    shown = [line for line in section.splitlines() if line.startswith("|")]
+    assert shown[2:] == lines()  # behind the names of the columns and a ruler
+    assert len({line.count("|") for line in shown}) == 1
+    assert len(shown) > 4
 
 
 def test_the_arms_differ_in_nothing_but_their_model() -> None:
     runs = rows("family/comparison.csv")
     assert len({row["updates"] for row in runs}) == len({row["target_tokens"] for row in runs}) == 1
     assert {row["status"] for row in runs} == {"finished"}
-    seeds = {name: sorted(row["seed"] for row in runs if row["arm"] == name) for name in ARMS}  # type: ignore[type-var]
-    assert seeds == {name: [1, 2, 3] if name in THREE_SEEDS else [1] for name in ARMS}
+    seeds = {name: sorted(row["seed"] for row in runs if row["arm"] == name) for name in arms()}  # type: ignore[type-var]
+    assert seeds == {name: [1, 2, 3] if name in THREE_SEEDS else [1] for name in arms()}
+    assert len(seeds) == 13
+
+
+def test_what_was_printed_is_quoted() -> None:
+    quoted = re.findall(r"^```text\n(.*?)^```$", page(), flags=re.M | re.S)
+    for block, name in zip(quoted, ("three_seeds.txt", "comparison.txt"), strict=True):
+        assert words(block) in words((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def test_sentences_are_the_tables() -> None:
+    text = words(page())
+    runs = {name: rows("family/comparison.csv", arm=name) for name in arms()}
+    longest = {name: mean(runs[name], "bleu 51-60") for name in runs}
+    (low, high, fixed) = re.findall(r"keeps between (\d+) and (\d+) BLEU, the fixed vector (\d+)", text)[0]
+    looks = [value for name, value in longest.items() if name != "none"]
+    assert (low, high, fixed) == (f"{min(looks):.0f}", f"{max(looks):.0f}", f"{longest['none']:.0f}")
+    seeds = re.findall(r"seeds differ most\*\*: ([\d.]+), ([\d.]+) and ([\d.]+) BLEU", text)[0]
+    assert seeds == tuple(f"{row['bleu']:.1f}" for row in sorted(runs["transformer"], key=lambda row: row["seed"]))  # type: ignore[arg-type,return-value]
+    spread = {name: max(found) - min(found) for name, found in ((n, [r["bleu"] for r in runs[n]]) for n in THREE_SEEDS)}  # type: ignore[type-var,operator]
+    assert max(spread, key=lambda name: spread[name]) == "transformer"
+    for name, rate, bleu in re.findall(r"`(\w+)` (?:has )?(\d\.\d+) and (\d+\.\d)", text):
+        assert (rate, bleu) == (aer(runs[name]), f"{mean(runs[name], 'bleu'):.1f}")
+    (place,) = re.findall(r"`location` looks at positions.*? has ([\d.]+) BLEU", text)
+    assert place == f"{runs['location'][0]['bleu']:.1f}"
+    rising = [name for name, found in runs.items() if max(row["rise"] for row in found) >= 1]  # type: ignore[type-var,operator]
+    assert {"transformer", "local_p"} <= set(rising)
+
+
+def test_sentences_under_the_other_tables_are_theirs() -> None:
+    text = words(page())
+    (own, lower), (attends, worse) = (
+        [rows(f"family/{name}.csv", arm=arm, seed=1)[0] for name in ("comparison", "one_rate")]
+        for arm in ("none", "transformer")
+    )
+    (alike,) = rows("family/equal_parameters.csv", arm="none", seed=1)
+    found = re.findall(r"had `none` ([\d.]+) BLEU lower, .*? the Transformer ([\d.]+) lower", text)
+    assert found == [(f"{own['bleu'] - lower['bleu']:.1f}", f"{attends['bleu'] - worse['bleu']:.1f}")]  # type: ignore[operator]
+    more = alike["parameters"] - own["parameters"]  # type: ignore[operator]
+    assert f"With {more:,} parameters more" in text
+    assert f"{own['bleu']:.1f}" == f"{alike['bleu']:.1f}" == "35.3"
+    assert "the fixed vector has 35.3 BLEU as before" in text

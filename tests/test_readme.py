@@ -26,8 +26,10 @@ SNIPPETS = [
 
 
 def commands() -> list[str]:
-    """Every `python SCRIPT.py …` and `lookback NAME …` line of the README's shell blocks, continued lines joined."""
-    blocks = re.findall(r"^```bash\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    """Every `python SCRIPT.py …` and `lookback NAME …` line of the README's shell blocks, and of the pages that it leads
+    to, continued lines joined."""
+    pages = [README, *(path.read_text(encoding="utf-8") for path in (PROJECT / "docs").rglob("*.md"))]
+    blocks = re.findall(r"^```bash\n(.*?)^```$", "\n".join(pages), re.MULTILINE | re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     parts = (part.strip() for line in lines for part in line.split("&&"))
     return list(dict.fromkeys(part for part in parts if re.match(r"python \w+\.py\b|lookback \w+ ", part)))
