@@ -26,8 +26,8 @@ SNIPPETS = [
 
 
 def commands() -> list[str]:
-    """Every `python SCRIPT.py …` and `lookback NAME …` line of the README's shell blocks, and of the pages that it leads
-    to, continued lines joined."""
+    """Every `python SCRIPT.py …` and `lookback NAME …` line of the shell blocks of the README and of the pages in docs,
+    continued lines joined."""
     pages = [README, *(path.read_text(encoding="utf-8") for path in (PROJECT / "docs").rglob("*.md"))]
     blocks = re.findall(r"^```bash\n(.*?)^```$", "\n".join(pages), re.MULTILINE | re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
