@@ -138,10 +138,6 @@ def _alignments(arrays: dict[str, NDArray[Any]]) -> Alignments:
     if not np.array_equal(arrays["offsets"], np.cumsum(cells) - cells):
         raise ValueError("offsets are not where the sentences before end")
     _expect_shares("weights", weights)
-    names = arrays.get("looks", np.zeros(0, "U1"))
-    look_weights = arrays.get("look_weights", np.zeros((0, weights.shape[1]), np.float16))
-    _expect("look_weights", look_weights.shape, (len(names), weights.shape[1]))
-    _expect_shares("look_weights", look_weights)
     updates = arrays.get("updates")
     if updates is not None:
         _expect("updates", updates.shape, (moments,))
@@ -151,8 +147,18 @@ def _alignments(arrays: dict[str, NDArray[Any]]) -> Alignments:
         updates=None if updates is None else tuple(int(update) for update in updates),
         has_gold=bool(arrays["has_gold"]) if "has_gold" in arrays else False,
         sentences=tuple(_sentence(arrays, index, links) for index in range(sentences)),
-        looks=tuple(visible(str(name)) for name in names),
+        looks=_looks(arrays),
     )
+
+
+def _looks(arrays: dict[str, NDArray[Any]]) -> tuple[str, ...]:
+    """Names of the layers and heads; none where one alone looks, and in a file of an earlier version."""
+    cells = arrays["weights"].shape[1]
+    names = arrays.get("looks", np.zeros(0, "U1"))
+    weights = arrays.get("look_weights", np.zeros((0, cells), np.float16))
+    _expect("look_weights", weights.shape, (len(names), cells))
+    _expect_shares("look_weights", weights)
+    return tuple(visible(str(name)) for name in names)
 
 
 def _sentence(arrays: dict[str, NDArray[Any]], index: int, links: dict[str, list[list[Link]]]) -> AlignedSentence:

@@ -236,7 +236,7 @@ def test_the_order_of_the_source_matters(positions: str):
 
 
 def test_rotations_leave_an_energy_to_the_distance():
-    positions, vectors = Positions("rotary", 8, 1), torch.randn(2, 20, 8).double()
+    positions, vectors = Positions("rotary", 8, 1, "encoder"), torch.randn(2, 20, 8).double()
     query, key = vectors[:, :1]
     energies = [
         float((positions.rotate(query, 3 + shift) * positions.rotate(key, 7 + shift)).sum()) for shift in (0, 5, 11)
@@ -250,7 +250,7 @@ def test_a_position_behind_the_learned_table_is_an_error_and_others_go_on():
         model = Architecture(MultiHeadAttention, transformer=BOTH, positions=positions).build()
         model.encode(*source_batch([[4] * 63]))
         if positions == "learned":
-            with pytest.raises(InputError, match=r"positions=learned: position 65 .* table has 64; .* position_table"):
+            with pytest.raises(InputError, match=r"^encoder\.positions=learned: position 65 .*position_table=64; "):
                 model.encode(*source_batch([[4] * 64]))
         else:
             assert model.encode(*source_batch([[4] * 200])).states.isfinite().all()

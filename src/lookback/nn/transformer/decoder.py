@@ -108,7 +108,7 @@ class TransformerDecoder(nn.Module):
         if attention.query_size != hidden_size:
             raise ValueError(f"hidden_size={hidden_size}: the attention expects queries of size {attention.query_size}")
         self.embedding = nn.Embedding(vocabulary_size, hidden_size, padding_idx=PAD)
-        self.positions = Positions(positions, hidden_size, position_table)
+        self.positions = Positions(positions, hidden_size, position_table, "decoder")
         self.dropout = nn.Dropout(dropout)
         stack = nn.ModuleList(
             DecoderLayer(hidden_size, heads, feed_forward_size, copy.deepcopy(attention), self.dropout)
@@ -143,7 +143,7 @@ class TransformerDecoder(nn.Module):
     def start(self, memory: Memory) -> TransformerState:
         """The state before the first word, n = 1."""
         readers = tuple(layer.attention.over(memory) for layer in self.layers)
-        empty = Cache(memory.states.new_empty(len(memory.states), 1, 0, 2 * self.norm.normalized_shape[0]))
+        empty = Cache.of(memory.states.new_empty(len(memory.states), 1, 0, 2 * self.norm.normalized_shape[0]))
         return TransformerState((empty,) * len(readers), tuple(reader.start() for reader in readers), readers)
 
     def step(

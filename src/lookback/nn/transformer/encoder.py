@@ -62,7 +62,7 @@ class TransformerEncoder(nn.Module):
         check_sizes(hidden_size, heads, positions)
         self.final_size = self.memory_size = hidden_size
         self.embedding = nn.Embedding(vocabulary_size, hidden_size, padding_idx=PAD)
-        self.positions = Positions(positions, hidden_size, position_table)
+        self.positions = Positions(positions, hidden_size, position_table, "encoder")
         self.dropout = nn.Dropout(dropout)
         stack = nn.ModuleList(EncoderLayer(hidden_size, heads, feed_forward_size, self.dropout) for _ in range(layers))
         self.layers = cast(Sequence[EncoderLayer], stack)

@@ -20,12 +20,14 @@ class Positions(nn.Module):
         al. 2021, eq. 34): nothing is added, and every self-attention compares queries and keys that are rotated by
         their positions, so that an energy depends on their distance. Sines and rotations go on beyond the lengths that
         were trained, but nothing was learned there.
+    part: whose words these are, for the error.
     """
 
-    def __init__(self, name: PositionName, size: int, table: int) -> None:
+    def __init__(self, name: PositionName, size: int, table: int, part: Literal["encoder", "decoder"]) -> None:
         super().__init__()
         self.name = name
         self.size = size
+        self.part = part
         self.table = nn.Embedding(table, size) if name == "learned" else None
 
     @property
@@ -40,8 +42,9 @@ class Positions(nn.Module):
         if self.table is not None:
             if end > self.table.num_embeddings:
                 raise InputError(
-                    f"positions=learned: position {end} of a sentence, but the table has {self.table.num_embeddings}; "
-                    "expected a shorter sentence, a larger position_table, or positions=sinusoidal or rotary"
+                    f"{self.part}.positions=learned: position {end} of a sentence, but {self.part}.position_table="
+                    f"{self.table.num_embeddings}; expected a shorter sentence, a larger table, or sinusoidal or "
+                    "rotary positions"
                 )
             return scaled + math.sqrt(self.size) * self.table.weight[first:end]
         if self.name == "sinusoidal":
