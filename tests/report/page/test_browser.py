@@ -190,6 +190,9 @@ def test_on_paper_the_page_is_light_and_has_what_was_shown(report, open_page):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("[data-figure=length] svg").is_visible()
     assert page.locator(".runs").is_visible()
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4
+    result = page.locator(".overview")
+    assert result.evaluate("(table) => table.scrollWidth <= table.parentElement.clientWidth")
     for hidden in (".bar", ".choices", "#sentences-section-1", "#alignments-section-1"):
         assert not page.locator(hidden).first.is_visible(), hidden
 
