@@ -13,6 +13,7 @@ from lookback.nn import (
     flops_per_token,
 )
 from lookback.nn.flops import _Products
+from support.running import modules_after
 from support.toy import ATTENTIONS, Architecture
 
 
@@ -61,3 +62,15 @@ def test_a_network_that_cannot_be_asked_has_no_count():
     encoder = TransformerEncoder(11, 8, 2, positions="learned", position_table=20)
     decoder = TransformerDecoder(11, MultiHeadAttention(8, 8, 8, 2), 8, 2)
     assert flops_per_token(Seq2Seq(encoder, decoder)) is None
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        "nn.Seq2Seq(nn.TransformerEncoder(9, 8, 2), nn.TransformerDecoder(9, nn.MultiHeadAttention(8, 8, 8, 2), 8, 2))",
+        "nn.Seq2Seq(nn.RecurrentEncoder(11, 4, 3), nn.RecurrentDecoder(11, nn.AdditiveAttention(6, 6, 8), 3, 4, 6, 6))",
+    ],
+)
+def test_counting_does_not_wait_for_torchs_compiler(build: str):
+    loaded = modules_after(f"from lookback import nn\nassert nn.flops_per_token({build}) > 0")
+    assert not {"sympy", "torch._dynamo", "torch.utils.flop_counter"} & loaded
