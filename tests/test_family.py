@@ -63,12 +63,20 @@ def equal_parameters() -> list[str]:
     ]
 
 
+def extrapolation() -> list[str]:
+    return [
+        f"| `{row['arm']}` | {row['bleu']:.1f} | {scores([row])} | {row['length_ratio']:.2f} | {aer([row])} |"
+        for row in rows("family/extrapolation.csv")
+    ]
+
+
 @pytest.mark.parametrize(
     ("title", "lines"),
     [
         ("Equal updates", equal_updates),
         ("What one learning rate for all would have said", one_rate),
         ("Equal parameters", equal_parameters),
+        ("Lengths it never saw", extrapolation),
     ],
 )
 def test_a_table_is_its_file(title: str, lines: Callable[[], list[str]]) -> None:
@@ -126,3 +134,32 @@ def test_sentences_under_the_other_tables_are_theirs() -> None:
     assert f"With {more:,} parameters more" in text
     assert f"{own['bleu']:.1f}" == f"{alike['bleu']:.1f}" == "35.3"
     assert "the fixed vector has 35.3 BLEU as before" in text
+
+
+def test_what_is_said_of_unseen_lengths_is_the_table() -> None:
+    text = words(page())
+    arms = {str(row["arm"]): row for row in rows("family/extrapolation.csv")}
+    looks = {name: row for name, row in arms.items() if name != "none"}
+    assert min(row[f"bleu {bucket}"] for row in looks.values() for bucket in ("1-10", "11-20", "21-30")) >= 94.95  # type: ignore[operator,type-var]
+    longest = {name: f"{row['bleu >60']:.1f}" for name, row in arms.items()}
+    fell = sorted(float(longest[name]) for name in looks if name not in ("location_sensitive", "local_m"))
+    said = re.findall(
+        r"nothing: ([\d.]+) BLEU over 60 words; `local_m` keeps ([\d.]+)\. .*? fall to between ([\d.]+)", text
+    )
+    assert said == [(longest["location_sensitive"], longest["local_m"], f"{fell[0]}")]
+    assert f"and {fell[-1]} BLEU over 60 words, the fixed vector to {longest['none']}." in text
+    rotary, sinusoidal, learned = (
+        arms[f"transformer, positions={name}"] for name in ("rotary", "sinusoidal", "learned")
+    )
+    near = [f"{row['bleu 31-40']:.1f}" for row in (rotary, sinusoidal, learned)]
+    assert f"{near[0]} BLEU against {near[1]} (sinusoidal) and {near[2]} (learned)" in text
+    far = [f"{row['bleu >60']:.1f}" for row in (rotary, sinusoidal, learned)]
+    assert f"least over 60: {far[0]} against {far[1]} and {far[2]}." in text
+    short = [name for name, row in arms.items() if row["length_ratio"] < 0.95]  # type: ignore[operator]
+    others = set(arms) - set(short)
+    assert (len(arms) - 2, len(short)) == (13, 11)
+    assert others == {"location_sensitive", "local_m", "general", "location"}
+    assert f"as the reference, {arms['location']['length_ratio']:.2f}" in text
+    worst = max(looks.values(), key=lambda row: row["aer_shift_0"])  # type: ignore[arg-type,return-value]
+    assert worst["arm"] == "location_sensitive"
+    assert f"worst alignment error rate here, {aer([worst])}." in text
