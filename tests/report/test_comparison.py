@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from lookback.common.errors import InputError
+from lookback.evaluation import MEASURES
 from lookback.report import compare, comparison_directory, write_report
 from lookback.report.evidence.contrasts import evidence
 from lookback.report.evidence.headline import headline
@@ -31,7 +32,7 @@ def told(directories, out, baseline=None):
 def test_csv_rows_are_the_tables_rows(make_run, tmp_path):
     directories = [make_run("a", "none", slope=0.01), make_run("b", "bahdanau", cell="lstm")]
     said, names = told(directories, tmp_path / "out")
-    tables = ["comparison.csv", "comparison.txt", "arms.csv", "differences.csv", "recall.csv"]
+    tables = ["comparison.csv", "comparison.txt", "arms.csv", "differences.csv", "recall.csv", "lengths.csv"]
     charts = [f"{c}.{s}" for c in ("length_curve", "length_difference") for s in ("vl.json", "svg", "pdf", "png")]
     assert names == [*tables, *charts, "report.html"]
     with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
@@ -100,6 +101,24 @@ def test_other_signatures_and_test_sets_are_never_ranked_together(make_run, tmp_
     assert "it broke" in said
 
 
+def test_every_measure_of_every_bucket_is_in_a_file(make_run, tmp_path):
+    directories = [make_run("a", "none", slope=0.01), make_run("b", "dot", 1), make_run("c", "dot", 2)]
+    told([*directories, make_run("d", "general", status="failed", scored=False)], tmp_path / "out")
+    with (tmp_path / "out" / "lengths.csv").open(newline="") as file:
+        written = list(csv.DictReader(file))
+    found = [
+        {"run": f"../{run.directory.name}", "seed": run.seed, **bucket}
+        for run in sorted(read_runs(directories), key=lambda run: (-run.bleu, run.seed))
+        for bucket in run.results["by_length"]
+        if bucket["n"]
+    ]
+    columns = ["run", "seed", "lo", "hi", "n", *MEASURES]
+    expected = [{key: "" if row[key] is None else str(row[key]) for key in columns} for row in found]
+    assert [{key: row[key] for key in columns} for row in written] == expected
+    assert len({row["lo"] for row in written}) > 1
+    assert {row["arm"] for row in written} == {"none", "dot"}
+
+
 def test_files_that_only_begin_like_ours_stay(make_run, tmp_path):
     told([make_run("a", "none"), make_run("b", "dot")], tmp_path / "out")
     own = ("capacity-notes.png", "length_curves_for_thesis.png", "tuning.csv", "length_curve-2.svg")
@@ -114,7 +133,7 @@ def test_a_failed_run_is_listed_beside_the_others(make_run, tmp_path):
     said, names = told([make_run("a"), make_run("b", "dot", 2, status="failed", reason=reason, scored=False)], tmp_path)
     assert f"dot seed=2 (b) failed: {reason}" in said
     assert names[:3] == ["comparison.csv", "comparison.txt", "arms.csv"]
-    assert len(names) == 9
+    assert len(names) == 10
 
 
 def test_all_failed_runs_make_a_table_and_no_chart(make_run, tmp_path):

@@ -27,6 +27,7 @@ from lookback.report.evidence.rows import relative
 from lookback.report.evidence.tuning import tuned_in_words, tuned_rows
 from lookback.report.page import write_page
 from lookback.report.tables.difference_table import arm_rows, arm_table, difference_rows, difference_tables
+from lookback.report.tables.length_table import length_rows
 from lookback.report.tables.recall_table import recall_rows
 from lookback.report.tables.table import cost_table, score_table, write_csv
 from lookback.runs import Run
@@ -34,7 +35,7 @@ from lookback.runs.run import is_run
 
 CSV, TEXT = "comparison.csv", "comparison.txt"
 PAGE = "report.html"
-ARMS, DIFFERENCES, RECALL = "arms.csv", "differences.csv", "recall.csv"
+ARMS, DIFFERENCES, RECALL, LENGTHS = "arms.csv", "differences.csv", "recall.csv", "lengths.csv"
 TUNING, SIZES = "tuning.csv", "capacity.csv"
 CURVE, DIFFERENCE, CAPACITY = "length_curve", "length_difference", "capacity"
 
@@ -52,11 +53,11 @@ def compare(
 
     Into `out` go comparison.txt, what is printed, in 80 columns; comparison.csv, a row a run; arms.csv, a row
     an attention, with intervals; differences.csv, a row an attention and bucket; recall.csv, where in the source
-    words are lost; tuning.csv, a row an attention and learning rate, where there are several;
-    length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; capacity.{csv and the same}, where runs of one
-    attention differ in encoder.hidden_size alone, in three or more values; and report.html, the page. What needs the
-    counts in a run's segments.npz is left out without them. An `out` that ends in .html is the page's own path, and
-    nothing else is written.
+    words are lost; lengths.csv, every measure, a row a run and bucket; tuning.csv, a row an attention and learning
+    rate, where there are several; length_curve.{vl.json,svg,pdf,png}; length_difference.{the same}; capacity.{csv and
+    the same}, where runs of one attention differ in encoder.hidden_size alone, in three or more values; and
+    report.html, the page. What needs the counts in a run's segments.npz is left out without them. An `out` that ends in
+    .html is the page's own path, and nothing else is written.
 
     Runs with different BLEU signatures or test sets are never compared: each such group has its own tables and its own
     charts (length_curve-1, length_curve-2, …). Runs without scores are listed with their status and reason.
@@ -118,6 +119,7 @@ def _write_files(out: Path, groups: Sequence[Group], shown: Sequence[Shown]) -> 
         ARMS: [row for group in groups for row in arm_rows(group.evidence.arms, group.number)],
         DIFFERENCES: [row for group in groups for row in difference_rows(group.evidence.contrasts, group.number)],
         RECALL: [row for group in groups for row in recall_rows(group.counted.recall, group.number)],
+        LENGTHS: [row for group in groups for row in length_rows(group.runs, group.number, out)],
         SIZES: [row for group in groups if group.capacity for row in capacity_rows(group.capacity, group.number)],
         TUNING: [row for group in groups for row in tuned_rows(group.tuned, group.number)],
     }.items():
@@ -209,5 +211,5 @@ def _older_files(out: Path) -> set[Path]:
     # no more than these: somebody's own file may begin like one of ours
     charts = rf"({CURVE}|{DIFFERENCE}|{CAPACITY})(-\d+)?\.(vl\.json|svg|pdf|png)"
     found = {path for path in out.iterdir() if re.fullmatch(charts, path.name)}
-    tables = (out / name for name in (ARMS, DIFFERENCES, RECALL, SIZES, TUNING))
+    tables = (out / name for name in (ARMS, DIFFERENCES, RECALL, LENGTHS, SIZES, TUNING))
     return found | {path for path in tables if path.exists() and path.read_bytes().startswith(b"group,")}
