@@ -70,6 +70,29 @@ def extrapolation() -> list[str]:
     ]
 
 
+REMEMBER = ("bahdanau", "coverage", "location_sensitive")
+"""Arms with the additive score; all but the first know where they looked before"""
+
+
+def long_sentences(name: str, file: str) -> list[Row]:
+    """The buckets over 40 words of an arm's run of seed 1."""
+    return [row for row in rows(f"family/{file}", arm=name, seed=1) if row["lo"] > 40]  # type: ignore[operator]
+
+
+def repetitions() -> list[str]:
+    lines = []
+    for most, file in ((60, "lengths.csv"), (30, "extrapolation_lengths.csv")):
+        for name in REMEMBER:
+            found = long_sentences(name, file)
+            cells = [
+                "–" if place >= len(found) else f"{found[place][key]:.2f}"
+                for key in ("repeated_trigrams", "never_looked_at")
+                for place in range(3)
+            ]
+            lines.append(f"| `{name}` | {most} | {' | '.join(cells)} |")
+    return lines
+
+
 @pytest.mark.parametrize(
     ("title", "lines"),
     [
@@ -77,6 +100,7 @@ def extrapolation() -> list[str]:
         ("What one learning rate for all would have said", one_rate),
         ("Equal parameters", equal_parameters),
         ("Lengths it never saw", extrapolation),
+        ("Said twice, never looked at", repetitions),
     ],
 )
 def test_a_table_is_its_file(title: str, lines: Callable[[], list[str]]) -> None:
@@ -163,3 +187,21 @@ def test_what_is_said_of_unseen_lengths_is_the_table() -> None:
     worst = max(looks.values(), key=lambda row: row["aer_shift_0"])  # type: ignore[arg-type,return-value]
     assert worst["arm"] == "location_sensitive"
     assert f"worst alignment error rate here, {aer([worst])}." in text
+
+
+def test_what_is_said_of_repetitions_is_the_table() -> None:
+    text = words(page())
+
+    def values(name: str, file: str, key: str) -> list[str]:
+        return [f"{row[key]:.2f}" for row in long_sentences(name, file)]
+
+    for key in ("repeated_trigrams", "never_looked_at"):
+        ours, theirs = (values(name, "lengths.csv", key) for name in ("coverage", "bahdanau"))
+        assert f"{ours[0]} and {ours[1]} %" in text
+        assert f"{theirs[0]} and {theirs[1]} %" in text
+        ours, theirs = (values(name, "extrapolation_lengths.csv", key) for name in ("coverage", "bahdanau"))
+        assert f"{ours[2]} % against {theirs[2]}" in text
+    ours, theirs = (long_sentences(name, "extrapolation_lengths.csv")[2] for name in ("coverage", "bahdanau"))
+    assert f"{ours['bleu']:.1f} BLEU against {theirs['bleu']:.1f}" in text
+    assert ours["bleu"] < theirs["bleu"]  # type: ignore[operator]
+    assert f"{ours['repeated']:.1f} % of its words against {theirs['repeated']:.1f}" in text
