@@ -1,6 +1,9 @@
 """evaluate.py, inside the test process."""
 
+import csv
+import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +11,14 @@ import hydra
 import pytest
 import torch
 from omegaconf import DictConfig
+from rich.console import Console
 
 from lookback.commands.evaluate import evaluate
 from lookback.common.errors import InputError
 from lookback.common.files import write_json
 from lookback.common.special_tokens import BOS, EOS
+from lookback.report import compare
+from lookback.runs import read_run, read_runs
 from lookback.search import force
 from support.running import CONF, Trained, run
 
@@ -115,6 +121,44 @@ def test_another_search(finished: Path, tmp_path: Path) -> None:
     assert (tmp_path / "greedy" / "predictions.jsonl").read_bytes() != (
         finished / "test" / "predictions.jsonl"
     ).read_bytes()
+
+
+def test_evaluations_of_runs_on_other_text_are_compared(finished: Path, tmp_path: Path, grammar_cache: str) -> None:
+    source, target = tmp_path / "other.en", tmp_path / "other.fr"
+    pairs = [("the man sees the dog .", "l' homme voit le chien ."), ("a house .", "une maison .")]
+    pairs.append((" ".join(["the dog sees"] * 5), " ".join(["le chien voit"] * 5)))
+    for path, lines in zip((source, target), zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    run(tmp_path / "runs" / "none", grammar_cache, "attention=none")
+    files = (f"data.test.source='{source}'", f"data.test.target='{target}'", "data.bleu_tokenize=none")
+    shutil.copytree(finished, tmp_path / "runs" / "bahdanau")
+    trained = {name: tmp_path / "runs" / name for name in ("none", "bahdanau")}
+    for directory in trained.values():  # as the command leaves it
+        (directory / ".hydra").mkdir(exist_ok=True)
+        shutil.copy(directory / "test" / "config.yaml", directory / ".hydra")
+    scored = {
+        name: evaluate(config(directory, *files, "search=greedy", f"out='{tmp_path / 'scores' / name}'"))
+        for name, directory in trained.items()
+    }
+    evaluate(config(trained["none"]))  # into the run: no run of a sweep
+    assert len(read_runs([tmp_path / "runs"])) == 2
+    assert len(read_runs([tmp_path / "scores" / "none"])) == 1
+
+    found = read_runs([tmp_path / "scores"])
+    compare(found, tmp_path / "out", Console(file=io.StringIO()))
+    with (tmp_path / "out" / "comparison.csv").open(newline="") as file:
+        table = {row["arm"]: row for row in csv.DictReader(file)}
+    assert {name: float(row["bleu"]) for name, row in table.items()} == {
+        name: record["bleu"] for name, record in scored.items()
+    }
+    assert [table["none"][f"n {bucket}"] for bucket in ("1-10", "11-20")] == ["2", "1"]
+    assert (tmp_path / "out" / "differences.csv").is_file()  # counted, sentence by sentence
+    for each, (name, directory) in zip(found, sorted(trained.items()), strict=True):
+        before = read_run(directory)
+        assert (each.arm, each.seed, each.status) == (name, before.seed, "finished")
+        changed = {key for key in before.settings if each.settings.get(key) != before.settings[key]}
+        assert changed <= {key for key in before.settings if key.startswith("search.")}
+        assert each.settings["search._target_"] == "lookback.search.GreedySearch"
 
 
 def test_half_a_pair_of_files_is_refused(finished: Path) -> None:

@@ -9,10 +9,12 @@ from omegaconf import DictConfig, OmegaConf
 from lookback.common.checks import FilePath, Trust
 from lookback.common.configs import build
 from lookback.common.errors import InputError, config_errors
+from lookback.common.files import atomic_write
 from lookback.common.schema import Node, check_config
 from lookback.data import Corpus, TextCorpus
 from lookback.data.corpora.corpus import AlignmentBase, BleuTokenizer, Files, TestFiles
-from lookback.runs import COST, TRAINING_DATA, Results, read_scores
+from lookback.runs import COST, TRAINING_DATA, Results, read_run, read_scores
+from lookback.runs.run import is_run
 from lookback.search import Search
 from lookback.training.build import build_data, build_module
 from lookback.training.quiet import quiet
@@ -41,6 +43,8 @@ class EvaluateSettings(TypedDict):
 
 def evaluate(config: DictConfig) -> Results:
     """Tests ``config.run`` and writes the results to a new directory. The run's own ``test/`` stays as it is.
+
+    The run's config goes beside them, with the search that was used: comparisons read both.
 
     Args:
         config: as ``conf/evaluate.yaml`` composes it.
@@ -115,6 +119,18 @@ def evaluate(config: DictConfig) -> Results:
         cost=trained_on["cost"],
         training_data=trained_on["training_data"],
     )
+    with atomic_write(directory / "config.yaml") as file:
+        file.write(OmegaConf.to_yaml(_as_tested(trained, config)).encode())
     print_results(record)
     print(f"results: {directory}", flush=True)
     return record
+
+
+def _as_tested(trained: Translator, config: DictConfig) -> DictConfig:
+    """The run's config as it was typed, where that is kept, with what this test changed."""
+    path = trained.run.path
+    typed = OmegaConf.create(dict(read_run(path).config)) if is_run(path) else trained.config.copy()
+    for key in ("search", "unknown_words"):
+        if config[key] is not None:
+            OmegaConf.update(typed, key, config[key], merge=False, force_add=True)
+    return typed

@@ -31,7 +31,7 @@ from lookback.report.tables.length_table import length_rows
 from lookback.report.tables.recall_table import recall_rows
 from lookback.report.tables.table import cost_table, score_table, write_csv
 from lookback.runs import Run
-from lookback.runs.run import is_run
+from lookback.runs.run import is_evaluation, is_run
 
 CSV, TEXT = "comparison.csv", "comparison.txt"
 PAGE = "report.html"
@@ -95,7 +95,7 @@ def write_report(runs: Sequence[Run], path: Path | str) -> Path:
 
 def comparison_directory(entries: Sequence[Path | str]) -> Path:
     """Where a comparison goes by default: into the sweep that is its one entry, else into a fresh directory."""
-    if len(entries) == 1 and not is_run(Path(entries[0])):
+    if len(entries) == 1 and not is_run(Path(entries[0])) and not is_evaluation(Path(entries[0])):
         return Path(entries[0])
     return Path("comparisons") / datetime.now().strftime("%Y-%m-%d-%H-%M-%S.%f")
 

@@ -1,4 +1,4 @@
-"""Run directories, read back: what was asked for, how it ended, and its numbers."""
+"""Run directories and evaluations, read back: what was asked for, how it ended, and its numbers."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from lookback.runs.status import read_status
 
 @dataclass(frozen=True)
 class Run:
-    """One run directory, as a report sees it."""
+    """One run directory, or an evaluation of a run on other text, as a report sees it."""
 
     directory: Path
     arm: str
@@ -61,6 +61,11 @@ class Run:
         return given or chosen(self.directory, "model") or self.attention or self.arm
 
     @property
+    def scores(self) -> Path:
+        """Where its results, predictions and counts are."""
+        return self.directory if is_evaluation(self.directory) else self.directory / "test"
+
+    @property
     def is_training(self) -> bool:
         """Whether it is a training of lookback's, and not what another system wrote."""
         return self.seed is not None or bool(self.config)
@@ -81,8 +86,14 @@ def _followed(value: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def read_run(directory: Path | str) -> Run:
-    """Read one run directory. Raises `InputError` where it is none, or where a file in it is not what it should be."""
+    """Read one run directory, or an evaluation, whose config is that of its run.
+
+    Raises `InputError` where it is neither, or where a file in it is not what it should be.
+    """
     directory = Path(directory)
+    if is_evaluation(directory):
+        config, found = read_keys(directory / "config.yaml"), read_results(directory / "results.json")
+        return Run(directory, found["arm"], found["attention"], found["seed"], "finished", None, found, config)
     if not is_run(directory):
         raise InputError(f"{directory}: expected a run directory (there is no .hydra/config.yaml in it)")
     config = read_keys(directory / ".hydra" / "config.yaml")
@@ -110,7 +121,8 @@ def read_scores(directory: Path) -> Results | None:
 
 
 def read_runs(directories: Iterable[Path | str]) -> list[Run]:
-    """Read every run that the entries name, each once: an entry is a run directory, or a sweep with runs inside.
+    """Read every run that the entries name, each once: a run directory, a sweep with runs inside, an evaluation, or a
+    directory that has evaluations inside and no run.
 
     Raises `InputError` for an entry that is neither, and for a run that cannot be read.
     """
@@ -118,9 +130,13 @@ def read_runs(directories: Iterable[Path | str]) -> list[Run]:
     for entry in map(Path, directories):
         if not entry.is_dir():
             raise InputError(f"{entry}: no such directory; expected a run directory, or a sweep with runs inside")
-        inside = [entry] if is_run(entry) else runs_inside(entry)
+        alone = is_run(entry) or is_evaluation(entry)
+        inside = [entry] if alone else runs_inside(entry) or _evaluations_inside(entry)
         if not inside:
-            raise InputError(f"{entry}: neither a run directory (.hydra/config.yaml) nor a directory with runs inside")
+            raise InputError(
+                f"{entry}: neither a run directory (.hydra/config.yaml) nor an evaluation (results.json, config.yaml) "
+                "nor a directory with such inside"
+            )
         for directory in inside:
             found.setdefault(directory.resolve(), directory)
     return [read_run(directory) for directory in found.values()]
@@ -130,6 +146,11 @@ def runs_inside(directory: Path | str) -> list[Path]:
     """The run directories below a sweep's directory, in the order of their names, 2 before 10."""
     configs = Path(directory).glob("**/.hydra/config.yaml")
     return sorted((config.parent.parent for config in configs), key=lambda path: natural(str(path)))
+
+
+def _evaluations_inside(directory: Path) -> list[Path]:
+    found = (results.parent for results in directory.glob("**/results.json"))
+    return sorted(filter(is_evaluation, found), key=lambda path: natural(str(path)))
 
 
 def training_limit(run: Run) -> int | None:
@@ -148,6 +169,11 @@ def training_limit(run: Run) -> int | None:
 def is_run(directory: Path) -> bool:
     """Whether a run left its config there."""
     return (directory / ".hydra" / "config.yaml").is_file()
+
+
+def is_evaluation(directory: Path) -> bool:
+    """Whether `evaluate.py` left the scores of a run there, and the run's config beside them."""
+    return not is_run(directory) and all((directory / name).is_file() for name in ("results.json", "config.yaml"))
 
 
 def _given(config: Mapping[str, Any], key: str) -> str | None:

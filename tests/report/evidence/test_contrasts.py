@@ -104,7 +104,7 @@ def test_what_cannot_be_compared_is_said(run):
     assert found.arms["none"]["seeds"] == 1
     assert found.notes == [
         f"{runs[2].directory} is a second run of none with seed 1: not counted again",
-        f"{runs[4].directory} has no test/segments.npz, and so no part in intervals and differences",
+        f"{runs[4].directory} has no segments.npz, and so no part in intervals and differences",
         "dot and none have no seed in common; no difference was taken",
     ]
     (runs[0].directory / "test" / "segments.npz").unlink()

@@ -114,7 +114,7 @@ def test_runs_of_an_earlier_version_without_counts_have_their_curves(make_run, t
     text = write_report(read_runs(directories), tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'data-figure="length"' in text
     assert 'data-figure="difference"' not in text
-    assert "no test/segments.npz" in text
+    assert "no segments.npz" in text
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))

@@ -249,7 +249,7 @@ def _counted(
     for name, members in compared.items():
         for run in members:
             if (segments := counts[run.directory]) is None:
-                notes.append(f"{run.directory} has no test/segments.npz, and so no part in intervals and differences")
+                notes.append(f"{run.directory} has no segments.npz, and so no part in intervals and differences")
             elif run.seed in places.get(name, {}):
                 notes.append(f"{run.directory} is a second run of {name} with seed {run.seed}: not counted again")
             else:
