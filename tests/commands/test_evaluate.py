@@ -133,9 +133,10 @@ def test_evaluations_of_runs_on_other_text_are_compared(finished: Path, tmp_path
     files = (f"data.test.source='{source}'", f"data.test.target='{target}'", "data.bleu_tokenize=none")
     shutil.copytree(finished, tmp_path / "runs" / "bahdanau")
     trained = {name: tmp_path / "runs" / name for name in ("none", "bahdanau")}
-    for directory in trained.values():  # as the command leaves it
+    for name, directory in trained.items():  # as the command leaves it
         (directory / ".hydra").mkdir(exist_ok=True)
         shutil.copy(directory / "test" / "config.yaml", directory / ".hydra")
+        write_json(directory / ".hydra" / "hydra.yaml", {"hydra": {"runtime": {"choices": {"model": f"my_{name}"}}}})
     scored = {
         name: evaluate(config(directory, *files, "search=greedy", f"out='{tmp_path / 'scores' / name}'"))
         for name, directory in trained.items()
@@ -156,9 +157,28 @@ def test_evaluations_of_runs_on_other_text_are_compared(finished: Path, tmp_path
     for each, (name, directory) in zip(found, sorted(trained.items()), strict=True):
         before = read_run(directory)
         assert (each.arm, each.seed, each.status) == (name, before.seed, "finished")
+        assert each.recipe == before.recipe == f"my_{name}"
         changed = {key for key in before.settings if each.settings.get(key) != before.settings[key]}
         assert changed <= {key for key in before.settings if key.startswith("search.")}
         assert each.settings["search._target_"] == "lookback.search.GreedySearch"
+
+
+def test_an_evaluation_that_was_cut_short_is_said_and_made_again(finished: Path, tmp_path: Path) -> None:
+    evaluate(config(finished, f"out='{tmp_path / 'scores' / 'whole'}'"))
+    shutil.copytree(tmp_path / "scores" / "whole", tmp_path / "scores" / "half")
+    (tmp_path / "scores" / "half" / "results.json").unlink()
+    with pytest.raises(InputError, match=r"half: no results.json beside evaluation.yaml"):
+        read_runs([tmp_path / "scores"])
+    evaluate(config(finished, f"out='{tmp_path / 'scores' / 'half'}'"))
+    assert len(read_runs([tmp_path / "scores"])) == 2
+
+
+def test_a_run_whose_config_is_broken_is_refused_before_it_is_tested(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "run")
+    (tmp_path / "run" / "test" / "config.yaml").write_text("")
+    with pytest.raises(InputError, match=r"test/config\.yaml"):
+        evaluate(config(tmp_path / "run", f"out='{tmp_path / 'out'}'"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_half_a_pair_of_files_is_refused(finished: Path) -> None:

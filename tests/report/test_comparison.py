@@ -248,4 +248,5 @@ def test_the_command_reads_paths_from_where_it_was_typed_and_leaves_nothing_else
 def test_the_command_says_what_is_wrong_in_one_line(tmp_path):
     done = run_command("runs=[nowhere]", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "error: nowhere: no such directory; expected a run directory, or a sweep with runs inside\n"
+    expected = "expected a run directory, an evaluation, or a directory with such inside"
+    assert done.stderr == f"error: nowhere: no such directory; {expected}\n"

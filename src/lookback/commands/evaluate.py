@@ -11,10 +11,11 @@ from lookback.common.configs import build
 from lookback.common.errors import InputError, config_errors
 from lookback.common.files import atomic_write
 from lookback.common.schema import Node, check_config
+from lookback.common.yaml_files import read_keys
 from lookback.data import Corpus, TextCorpus
 from lookback.data.corpora.corpus import AlignmentBase, BleuTokenizer, Files, TestFiles
 from lookback.runs import COST, TRAINING_DATA, Results, read_run, read_scores
-from lookback.runs.run import is_run
+from lookback.runs.run import EVALUATION, is_run
 from lookback.search import Search
 from lookback.training.build import build_data, build_module
 from lookback.training.quiet import quiet
@@ -44,7 +45,7 @@ class EvaluateSettings(TypedDict):
 def evaluate(config: DictConfig) -> Results:
     """Tests ``config.run`` and writes the results to a new directory. The run's own ``test/`` stays as it is.
 
-    The run's config goes beside them, with the search that was used: comparisons read both.
+    The run's config goes beside them as evaluation.yaml, with the search that was used: comparisons read both.
 
     Args:
         config: as ``conf/evaluate.yaml`` composes it.
@@ -102,10 +103,13 @@ def evaluate(config: DictConfig) -> Results:
         raise InputError(f"{directory.parent} is a link that leads out of the run; expected out=NEW, a directory")
     if (directory / "results.json").exists():
         raise InputError(f"out={directory}: holds results already; expected a new directory")
+    as_tested = OmegaConf.to_yaml(_as_tested(trained, config))
     try:  # before the work of a test: a run of somebody else's may be one that only its owner writes to
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{directory}: {error.strerror}; expected out=NEW, a directory where you may write") from None
+    with atomic_write(directory / EVALUATION) as file:
+        file.write(as_tested.encode())
     record = test(
         module,
         data,
@@ -119,18 +123,19 @@ def evaluate(config: DictConfig) -> Results:
         cost=trained_on["cost"],
         training_data=trained_on["training_data"],
     )
-    with atomic_write(directory / "config.yaml") as file:
-        file.write(OmegaConf.to_yaml(_as_tested(trained, config)).encode())
     print_results(record)
     print(f"results: {directory}", flush=True)
     return record
 
 
 def _as_tested(trained: Translator, config: DictConfig) -> DictConfig:
-    """The run's config as it was typed, where that is kept, with what this test changed."""
-    path = trained.run.path
-    typed = OmegaConf.create(dict(read_run(path).config)) if is_run(path) else trained.config.copy()
-    for key in ("search", "unknown_words"):
-        if config[key] is not None:
-            OmegaConf.update(typed, key, config[key], merge=False, force_add=True)
+    """The run's config as it was typed, where that is kept, with what this test changed, and the name of its recipe."""
+    run = trained.run
+    kept = [path for path in (run.test / "config.yaml", run.path / ".hydra" / "config.yaml") if path.exists()]
+    typed = OmegaConf.create(dict(read_keys(kept[0]))) if kept else trained.config.copy()
+    changed = {key: config[key] for key in ("search", "unknown_words") if config[key] is not None}
+    if is_run(run.path):
+        changed["names.recipe"] = read_run(run.path).recipe  # evaluations have no .hydra, which tells it
+    for key, value in changed.items():
+        OmegaConf.update(typed, key, value, merge=False, force_add=True)
     return typed

@@ -71,13 +71,13 @@ def segments_of(run: Run) -> Segments | None:
 
     A file of an earlier version lacks some of them: then these are counted from predictions.jsonl, in seconds.
     """
-    path = run.scores / "segments.npz"
+    path = run.scored_in / "segments.npz"
     if not path.exists():
         return None
     try:
         segments = Segments.load(path)
     except MissingCounts as missing:
-        predictions = run.scores / "predictions.jsonl"
+        predictions = run.scored_in / "predictions.jsonl"
         if run.results is None or not predictions.exists():
             raise
         written, tokenize = read_predictions(predictions), signature_tokenizer(run.results["signature"])

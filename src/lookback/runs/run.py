@@ -16,6 +16,9 @@ from lookback.runs.results import read_results
 from lookback.runs.schema import Results
 from lookback.runs.status import read_status
 
+EVALUATION = "evaluation.yaml"
+"""In the directory of an evaluation: the config of the run that was scored, as it was tested"""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -57,12 +60,12 @@ class Run:
         """Whose settings it has: the name that its config gives the arm, as `experiment=cho2014` does, or else that of
         the model that was chosen, or the attention. A setting that it brings with it, such as its paper's query state,
         is no difference to report."""
-        given = _given(self.config, "arm")
+        given = _given(self.config, "recipe") or _given(self.config, "arm")
         return given or chosen(self.directory, "model") or self.attention or self.arm
 
     @property
-    def scores(self) -> Path:
-        """Where its results, predictions and counts are."""
+    def scored_in(self) -> Path:
+        """The directory of its results, predictions and counts."""
         return self.directory if is_evaluation(self.directory) else self.directory / "test"
 
     @property
@@ -92,7 +95,9 @@ def read_run(directory: Path | str) -> Run:
     """
     directory = Path(directory)
     if is_evaluation(directory):
-        config, found = read_keys(directory / "config.yaml"), read_results(directory / "results.json")
+        if not (directory / "results.json").exists():
+            raise InputError(f"{directory}: no results.json beside {EVALUATION}; expected an evaluation that ended")
+        config, found = read_keys(directory / EVALUATION), read_results(directory / "results.json")
         return Run(directory, found["arm"], found["attention"], found["seed"], "finished", None, found, config)
     if not is_run(directory):
         raise InputError(f"{directory}: expected a run directory (there is no .hydra/config.yaml in it)")
@@ -129,12 +134,14 @@ def read_runs(directories: Iterable[Path | str]) -> list[Run]:
     found: dict[Path, Path] = {}
     for entry in map(Path, directories):
         if not entry.is_dir():
-            raise InputError(f"{entry}: no such directory; expected a run directory, or a sweep with runs inside")
+            raise InputError(
+                f"{entry}: no such directory; expected a run directory, an evaluation, or a directory with such inside"
+            )
         alone = is_run(entry) or is_evaluation(entry)
         inside = [entry] if alone else runs_inside(entry) or _evaluations_inside(entry)
         if not inside:
             raise InputError(
-                f"{entry}: neither a run directory (.hydra/config.yaml) nor an evaluation (results.json, config.yaml) "
+                f"{entry}: neither a run directory (.hydra/config.yaml) nor an evaluation ({EVALUATION}) "
                 "nor a directory with such inside"
             )
         for directory in inside:
@@ -149,8 +156,7 @@ def runs_inside(directory: Path | str) -> list[Path]:
 
 
 def _evaluations_inside(directory: Path) -> list[Path]:
-    found = (results.parent for results in directory.glob("**/results.json"))
-    return sorted(filter(is_evaluation, found), key=lambda path: natural(str(path)))
+    return sorted((file.parent for file in directory.glob(f"**/{EVALUATION}")), key=lambda path: natural(str(path)))
 
 
 def training_limit(run: Run) -> int | None:
@@ -172,8 +178,8 @@ def is_run(directory: Path) -> bool:
 
 
 def is_evaluation(directory: Path) -> bool:
-    """Whether `evaluate.py` left the scores of a run there, and the run's config beside them."""
-    return not is_run(directory) and all((directory / name).is_file() for name in ("results.json", "config.yaml"))
+    """Whether `evaluate.py` scored a run there."""
+    return not is_run(directory) and (directory / EVALUATION).is_file()
 
 
 def _given(config: Mapping[str, Any], key: str) -> str | None:

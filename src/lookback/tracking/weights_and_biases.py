@@ -216,7 +216,7 @@ def _log_alignments(tracked: Any, run: Run) -> None:
     from lookback.report.charts.alignment_chart import END, alignment_chart, alignment_png
     from lookback.runs.alignments import read_alignments
 
-    path = run.scores / "alignments.npz"
+    path = run.scored_in / "alignments.npz"
     if not path.is_file():  # the model does not look back
         return
     alignments = read_alignments(path)

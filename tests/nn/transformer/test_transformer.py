@@ -250,6 +250,8 @@ def test_a_position_behind_the_learned_table_is_an_error_and_others_go_on():
         model = Architecture(MultiHeadAttention, transformer=BOTH, positions=positions).build()
         model.encode(*source_batch([[4] * 63]))
         if positions == "learned":
+            with pytest.raises(InputError, match=r"^decoder\.positions=learned: position 65 .*position_table=64; "):
+                model(*source_batch([[4]]), target_batch([[4] * 64]))
             with pytest.raises(InputError, match=r"^encoder\.positions=learned: position 65 .*position_table=64; "):
                 model.encode(*source_batch([[4] * 64]))
         else:

@@ -96,7 +96,7 @@ def scored_at_budgets(runs: Sequence[Run]) -> Scored | None:
     alike: dict[Any, dict[str, list[tuple[Run, Budgets]]]] = {}
     for name, of in known.items():
         for place, run in enumerate(of):
-            path = run.scores / "budgets.npz"
+            path = run.scored_in / "budgets.npz"
             if path.exists() and run.seed not in [other.seed for other in of[:place]]:
                 found = read_budgets(path)
                 same = found.shares, found.ids.tobytes(), found.source_length.tobytes()

@@ -121,7 +121,7 @@ class CountedRuns:
                 resamples = Resamples(segments)
             except ValueError as error:
                 directories = ", ".join(str(run.directory) for run, _ in self._counted)
-                raise InputError(f"{error} (test/segments.npz of {directories})") from None
+                raise InputError(f"{error} (segments.npz of {directories})") from None
             bounds = equal_count_bounds(segments[0].source_length)
             self._resamples = {"width": resamples, "count": resamples.cut(bounds, closed=True)}
         self._aligned = _aligned(self._counted, self._notes)

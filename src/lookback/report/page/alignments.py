@@ -104,7 +104,7 @@ def percents(weights: NDArray[np.floating]) -> NDArray[np.uint8]:
 
 def _sample(runs: Sequence[Run]) -> Sample:
     """The runs that have alignments, and the sentences that they share; without those that lack one of them."""
-    paths = [(run, run.scores / "alignments.npz") for run in runs]
+    paths = [(run, run.scored_in / "alignments.npz") for run in runs]
     read = [(run, read_alignments(path)) for run, path in paths if path.exists()]
     # runs may have been cut into words differently, so that a row of the test set does not tell
     having = Counter(_pair(sentence) for _, about in read for sentence in about.sentences)

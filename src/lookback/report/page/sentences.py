@@ -52,7 +52,7 @@ def sentences(runs: Sequence[Run]) -> dict[str, Any] | None:
     truncated: list[list[bool]] = []
     segments: list[Segments] = []
     for run in ranked(runs):
-        path, counts = run.scores / "predictions.jsonl", segments_of(run)
+        path, counts = run.scored_in / "predictions.jsonl", segments_of(run)
         if counts is not None and path.exists():
             predictions = read_predictions(path)
             if not shown:
